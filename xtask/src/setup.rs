@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use assisted_lab_tools::{
-    COREOS_INSTALLER, docker_registry, installed, installed_root, kubernetes, on_path, postgres,
+    COREOS_INSTALLER, cluster_api, docker_registry, installed, installed_root, kubernetes, on_path, postgres,
 };
 use clap::{Args, ValueEnum};
 
@@ -83,7 +83,7 @@ const KUBERNETES: Duration = Duration::from_secs(20 * 60);
 
 #[derive(Args)]
 pub struct Setup {
-    /// Only these, in this order [default: all but the program for hosts]
+    /// Only these, in this order [default: all but the program for hosts and Cluster API]
     #[arg(value_enum, value_name = "WHAT")]
     parts: Vec<Part>,
 }
@@ -99,6 +99,8 @@ pub enum Part {
     CoreosInstaller,
     /// The Kubernetes of the lab and of tests
     Kubernetes,
+    /// The core of Cluster API, for the tests that take long
+    ClusterApi,
     /// The programs of this workspace
     Programs,
     /// The program for x86_64 hosts, as it ships
@@ -115,6 +117,7 @@ impl Part {
             Self::Python => "Python packages",
             Self::CoreosInstaller => "coreos-installer",
             Self::Kubernetes => "Kubernetes",
+            Self::ClusterApi => "Cluster API",
             Self::Programs => "programs of the lab",
             Self::HostProgram => "program for hosts",
             Self::LabImage => "lab image",
@@ -129,6 +132,7 @@ impl Part {
             Self::Python => false,
             Self::CoreosInstaller => installed("coreos-installer", COREOS_INSTALLER).is_ok(),
             Self::Kubernetes => kubernetes::is_built(),
+            Self::ClusterApi => cluster_api::is_built(),
             Self::Programs => built("debug/lab-cluster"),
             Self::HostProgram => built("dist/assisted-host-x86_64"),
             Self::LabImage => target_dir().is_ok_and(|target| {
@@ -146,6 +150,7 @@ impl Part {
             Self::Python => python().map(drop),
             Self::CoreosInstaller => coreos_installer(),
             Self::Kubernetes => build_kubernetes(),
+            Self::ClusterApi => build_cluster_api(),
             Self::Programs => step(
                 "programs of the lab",
                 &mut build(&["assisted", "assisted-lab", "assisted-host", "lab-cluster"]),
@@ -215,6 +220,53 @@ pub fn build_kubernetes() -> Result<()> {
             std::os::unix::fs::symlink("kube", &link)
                 .with_context(|| format!("can't link {}", link.display()))?;
         }
+    }
+    Ok(())
+}
+
+/// The core of Cluster API that its providers are tested with, built from its sources once for each version; the definitions of its
+/// kinds come with them.
+pub fn build_cluster_api() -> Result<()> {
+    let dir = cluster_api::root()?;
+    std::fs::create_dir_all(&dir).with_context(|| format!("can't create {}", dir.display()))?;
+    let _lock = locked(&dir.with_extension("lock"), KUBERNETES)?;
+    if cluster_api::is_built() {
+        return Ok(());
+    }
+    let module = root().join("lab/cluster-api");
+    for (name, package) in cluster_api::BUILT {
+        let (program, unfinished) = (dir.join(name), dir.join(format!("{name}.unfinished")));
+        step(
+            &format!("{name} (several minutes, once)"),
+            tied("go")
+                .current_dir(&module)
+                .args(["build", "-trimpath", "-ldflags", "-s -w", "-o"])
+                .arg(&unfinished)
+                .arg(package),
+        )?;
+        std::fs::rename(&unfinished, &program)
+            .with_context(|| format!("can't write {}", program.display()))?;
+    }
+    let mut ask = tied("go");
+    ask.current_dir(&module).args(["list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/cluster-api"]);
+    let told = ask.stderr(Stdio::inherit()).output().context("can't run go")?;
+    if !told.status.success() {
+        bail!("go does not tell where the sources of Cluster API are");
+    }
+    let sources = PathBuf::from(String::from_utf8(told.stdout)?.trim());
+    let definitions = sources.join(cluster_api::DEFINITIONS);
+    let mut files = vec![sources.join(cluster_api::WEBHOOKS)];
+    for file in
+        std::fs::read_dir(&definitions).with_context(|| format!("can't read {}", definitions.display()))?
+    {
+        files.push(file?.path());
+    }
+    for file in files {
+        let copy = dir.join(file.strip_prefix(&sources)?);
+        std::fs::create_dir_all(copy.parent().unwrap_or(&dir))?;
+        // The sources of modules are read-only: so would be the copy of a file.
+        let text = std::fs::read(&file).with_context(|| format!("can't read {}", file.display()))?;
+        std::fs::write(&copy, text).with_context(|| format!("can't write {}", copy.display()))?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use assisted_base::retry::{Attempts, Backoff, Jitter};
+use assisted_kubeapi::admission::NAME;
 use assisted_kubeapi::admission::configuration::Target;
 use assisted_kubeapi::admission::keeper::{Configurations, Keeper};
 use assisted_kubeapi::admission::server::serve;
@@ -122,14 +122,14 @@ impl Webhook {
             _ => {
                 let namespace = namespace(self.namespace.as_deref())?;
                 let target =
-                    self.webhook_url.clone().map_or_else(|| Target::service(&namespace), Target::Url);
+                    self.webhook_url.clone().map_or_else(|| Target::service(&namespace, NAME), Target::Url);
                 let configurations = match self.configurations {
                     Keep::All => Configurations::Own,
                     Keep::Bundle => Configurations::Bundle,
                 };
                 let keeper =
                     Keeper::new(client.clone(), &namespace, target, configurations, Arc::clone(&certified));
-                first_look(&keeper).await?;
+                keeper.first_look().await.map_err(|told| anyhow!("there is no certificate: {told}"))?;
                 tokio::spawn(keeper.run(stop.clone()))
             }
         };
@@ -152,22 +152,6 @@ impl Webhook {
         kept?;
         tracing::info!("stopped");
         Ok(())
-    }
-}
-
-/// There is no certificate before the first look: it is tried for a while.
-async fn first_look(keeper: &Keeper) -> Result<()> {
-    let backoff =
-        Backoff { first: Duration::from_millis(200), longest: Duration::from_secs(10), jitter: Jitter::Half };
-    let mut attempts = Attempts::new(12, backoff);
-    loop {
-        match keeper.look().await {
-            Ok(_) => return Ok(()),
-            Err(error) => {
-                let told = assisted_base::error::chain(&error);
-                attempts.again(told).await.map_err(|told| anyhow!("there is no certificate: {told}"))?;
-            }
-        }
     }
 }
 

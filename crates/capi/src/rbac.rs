@@ -1,10 +1,54 @@
 //! What each provider may do at an API server (capi-providers §18).
 
-use assisted_kubeapi::rbac::{Role, cluster, namespaced};
+use assisted_kubeapi::rbac::{Access, Role, cluster, cluster_named, namespaced, namespaced_named};
+
+use crate::webhook;
 
 const READ: &[&str] = &["get", "list", "watch"];
 const KEEP: &[&str] = &["get", "list", "watch", "update", "patch"];
 const STATUS: &[&str] = &["get", "update", "patch"];
+
+/// The first of the rights that webhooks need: to have the API server ask them.
+const fn converted(webhooks: &'static webhook::Webhooks) -> Access {
+    cluster_named(
+        "kinds whose objects it converts",
+        "apiextensions.k8s.io",
+        &["customresourcedefinitions"],
+        webhooks.definitions,
+        &["get", "list", "watch", "patch"],
+    )
+}
+
+const fn configured(names: &'static [&'static str]) -> Access {
+    cluster_named(
+        "its webhooks",
+        "admissionregistration.k8s.io",
+        &["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+        names,
+        &["get", "list", "watch", "patch"],
+    )
+}
+
+const CONFIGURABLE: Access = cluster(
+    "that it can make them",
+    "admissionregistration.k8s.io",
+    &["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+    &["create"],
+);
+
+const fn certified(names: &'static [&'static str]) -> Access {
+    namespaced_named("their certificate", "", &["secrets"], names, &["get", "list", "watch", "update"])
+}
+
+const CERTIFIABLE: Access = namespaced("that it can make one", "", &["secrets"], &["create"]);
+
+const TLS: Access = cluster_named(
+    "which TLS the cluster speaks",
+    "config.openshift.io",
+    &["apiservers"],
+    &["cluster"],
+    &["get", "list", "watch"],
+);
 
 /// Rights of the bootstrap provider.
 pub const BOOTSTRAP: Role = Role {
@@ -48,6 +92,12 @@ pub const BOOTSTRAP: Role = Role {
         cluster("bootstrap data, and an authority that is trusted", "", &["secrets"], &["get", "create"]),
         cluster("an authority that is trusted", "", &["configmaps"], &["get"]),
         namespaced("who leads", "coordination.k8s.io", &["leases"], &["get", "create", "update"]),
+        converted(&webhook::BOOTSTRAP),
+        configured(&[webhook::BOOTSTRAP.name]),
+        CONFIGURABLE,
+        certified(&[webhook::BOOTSTRAP.name]),
+        CERTIFIABLE,
+        TLS,
     ],
 };
 
@@ -86,13 +136,13 @@ pub const CONTROL_PLANE: Role = Role {
             "what machines of the infrastructure are made from",
             "infrastructure.cluster.x-k8s.io",
             &["metal3machinetemplates"],
-            &["get"],
+            &["get", "patch"],
         ),
         cluster(
             "machines of the infrastructure",
             "infrastructure.cluster.x-k8s.io",
             &["metal3machines"],
-            &["create", "delete"],
+            &["list", "create", "delete"],
         ),
         cluster(
             "which version of a kind fits Cluster API",
@@ -115,6 +165,12 @@ pub const CONTROL_PLANE: Role = Role {
         cluster("registry credentials, and kubeconfigs", "", &["secrets"], &["get", "create", "patch"]),
         cluster("mirrors of registries", "", &["configmaps"], &["get", "create", "patch"]),
         namespaced("who leads", "coordination.k8s.io", &["leases"], &["get", "create", "update"]),
+        converted(&webhook::CONTROL_PLANE),
+        configured(&[webhook::CONTROL_PLANE.name]),
+        CONFIGURABLE,
+        certified(&[webhook::CONTROL_PLANE.name]),
+        CERTIFIABLE,
+        TLS,
     ],
 };
 

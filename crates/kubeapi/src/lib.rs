@@ -20,5 +20,6 @@ pub mod operator;
 mod problem;
 pub mod rbac;
 mod text;
+pub mod webhook_server;
 
 pub use problem::{Class, Problem};

@@ -133,7 +133,7 @@ impl Controller {
             self.phase = Phase::Nodes;
         }
         while let Some((place, stage)) = context.kube.seen_by_controller(out.now) {
-            let host = host::path(context.infra_env_id, context.first + place);
+            let host = host::path(context.kube.infra_env(place, context.infra_env_id), context.first + place);
             self.queue.push_back(progress(self.process(), host, stage, ""));
         }
         self.looks = true;

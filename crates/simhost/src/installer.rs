@@ -253,7 +253,8 @@ impl Installer {
                 }
                 Some(AwaitControlPlane | AwaitController) => {
                     if let Some((place, stage)) = context.kube.seen_by_bootstrap(out.now) {
-                        let peer = host::path(context.host.infra_env_id, context.first + place);
+                        let infra_env = context.kube.infra_env(place, context.host.infra_env_id);
+                        let peer = host::path(infra_env, context.first + place);
                         out.send(progress(from, peer, stage, ""));
                     } else if self.has_come(context, out.now) {
                         self.place += 1;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use assisted_wire::host::{HostRole, HostStage};
+use assisted_wire::id::InfraEnvId;
 
 use crate::random::Random;
 
@@ -38,12 +39,24 @@ pub struct Kube {
     single: bool,
     /// The controller has said that it is there.
     pub announced: bool,
+    /// The infra-envs of hosts that have one of their own.
+    infra_envs: Vec<InfraEnvId>,
 }
 
 impl Kube {
     /// An empty cluster of so many hosts.
     pub fn new(hosts: u32) -> Self {
         Self { nodes: vec![None; hosts as usize], single: hosts == 1, ..Self::default() }
+    }
+
+    /// The same, whose hosts have infra-envs of their own.
+    pub fn with_infra_envs(self, infra_envs: &[InfraEnvId]) -> Self {
+        Self { infra_envs: infra_envs.to_vec(), ..self }
+    }
+
+    /// The infra-env of a host: its own, or that of the cluster.
+    pub fn infra_env(&self, place: u32, of_cluster: InfraEnvId) -> InfraEnvId {
+        self.infra_envs.get(place as usize).copied().unwrap_or(of_cluster)
     }
 
     /// The bootstrap host has started its services.

@@ -341,7 +341,8 @@ impl Machine {
     /// Tells what is in this host as another's, as soon as the other is among the `peers`.
     fn pose(&mut self, peers: &str, context: &ClusterContext<'_>, out: &mut ActionSink) {
         let place = (self.host.index - context.first + 1) % context.plan.shape.hosts;
-        let peer = host::path(self.host.infra_env_id, context.first + place);
+        let infra_env = context.kube.infra_env(place, self.host.infra_env_id);
+        let peer = host::path(infra_env, context.first + place);
         let known = peer.rsplit('/').next().is_some_and(|id| peers.contains(id));
         if self.has_struck || !known {
             return;

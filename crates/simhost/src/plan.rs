@@ -152,6 +152,8 @@ pub struct Plan {
     pub pull_secret: String,
     /// A cluster and its infra-env, instead of new ones.
     pub existing: Option<(ClusterId, InfraEnvId)>,
+    /// Infra-envs of an existing cluster's hosts by their places, where each host has one of its own; the rest boot that of the cluster.
+    pub infra_envs: Vec<InfraEnvId>,
     /// Whether someone else sets up and installs the clusters.
     pub hosts_only: bool,
     /// Whether a real controller does the work of the simulated one, so that nodes are told of by nobody else.
@@ -193,6 +195,7 @@ impl Plan {
             version: String::new(),
             pull_secret: PULL_SECRET.to_owned(),
             existing: None,
+            infra_envs: Vec::new(),
             hosts_only: false,
             other_controller: false,
             expected: None,

@@ -76,7 +76,7 @@ impl Simulation {
                 site,
                 user: User::new(index),
                 controller: Controller::new(index),
-                kube: Kube::new(plan.shape.hosts),
+                kube: Kube::new(plan.shape.hosts).with_infra_envs(&plan.infra_envs),
                 fault_kinds: plan.strikes(index).map(|fault| fault.kind).collect(),
                 target: None,
             })
@@ -213,7 +213,7 @@ impl Simulation {
             }
             Transition::Reset(id) => {
                 if let Some(cluster) = self.clusters.get_mut(index as usize) {
-                    cluster.kube = Kube::new(day1);
+                    cluster.kube = Kube::new(day1).with_infra_envs(&self.plan.infra_envs);
                 }
                 self.switch_on(index, 0..day1, id, out);
             }
@@ -224,8 +224,9 @@ impl Simulation {
     fn switch_on(&mut self, index: u32, places: Range<u32>, infra_env: InfraEnvId, out: &mut ActionSink) {
         let first = self.plan.first_host(index);
         let machines = self.machines.iter_mut().skip((first + places.start) as usize);
-        for machine in machines.take(places.len()) {
-            machine.switch_on(infra_env, out);
+        for (machine, place) in machines.zip(places) {
+            let own = self.plan.infra_envs.get(place as usize);
+            machine.switch_on(own.copied().unwrap_or(infra_env), out);
         }
     }
 

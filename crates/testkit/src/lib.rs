@@ -21,7 +21,7 @@ mod supervised;
 mod tied;
 mod tls;
 
-pub use assisted_lab_tools::{Missing, cache, coreos_installer, installed, kubernetes, python};
+pub use assisted_lab_tools::{Missing, cache, cluster_api, coreos_installer, installed, kubernetes, python};
 pub use aws::AwsServer;
 pub use built::{NotBuilt, built, built_for_hosts};
 pub use docker_registry::{Access, Auth, DockerRegistry};

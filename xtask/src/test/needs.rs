@@ -5,6 +5,7 @@ pub const PYTHON: &str = "python";
 pub const PROGRAMS: &str = "programs";
 pub const COREOS_INSTALLER: &str = "coreos-installer";
 pub const KUBERNETES: &str = "kubernetes";
+pub const CLUSTER_API: &str = "cluster api";
 pub const LAB_IMAGE: &str = "lab image";
 pub const HOST_PROGRAM: &str = "program for hosts";
 pub const UI: &str = "web UI";
@@ -46,7 +47,7 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-installer", "etcd", &[PROGRAMS, KUBERNETES]),
     of("assisted-crd", "etcd", &[KUBERNETES]),
     of("assisted-kubeapi", "etcd", &[PROGRAMS, KUBERNETES]),
-    of("assisted-capi", "etcd, ignition-validate, jq", &[KUBERNETES]),
+    of("assisted-capi", "etcd, docker-registry, ignition-validate, jq", &[KUBERNETES, CLUSTER_API]),
     of("assisted-service", "PostgreSQL, docker-registry, ignition-validate", &[PYTHON]),
     of("assisted-store", "PostgreSQL", &[PROGRAMS]),
     of("assisted-backup", "PostgreSQL", &[]),

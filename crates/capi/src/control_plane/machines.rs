@@ -10,7 +10,7 @@ use assisted_crd::cluster_api::openshift_assisted_config::v1alpha2::OpenshiftAss
 use assisted_crd::cluster_api::openshift_assisted_control_plane::v1alpha3::OpenshiftAssistedControlPlane;
 use assisted_crd::condition::{Outcome, Statement, set};
 use assisted_kube::cache::get;
-use assisted_kube::error::optional;
+use assisted_kube::error::{is_conflict, optional};
 use assisted_kube::finalizer::is_deleting;
 use assisted_kube::time::now;
 use assisted_kube::write::{self, Guard};
@@ -27,7 +27,7 @@ use super::template::{self, CloneError};
 use crate::objects::{failed, owner};
 
 /// How long a node may take to go away, where nobody says: what Cluster API fills in.
-const NODE_DELETION: i32 = 10;
+pub(crate) const NODE_DELETION: i32 = 10;
 
 /// The Machines of a control plane as they are now: a copy may be late, and a machine too many would be made of that.
 pub(super) async fn list(
@@ -121,7 +121,7 @@ pub(super) async fn settle(
         Step::Wait(_) => report.again(super::reconcile::SOON),
         Step::Create(domain) => {
             report.say(says::MACHINES_MISSING.with(&[&staying.to_string(), &replicas.to_string()]));
-            create(provider, plane, &cluster_name, &domain, report).await?;
+            create(provider, plane, cluster, &domain, &machines, report).await?;
             report.again(super::reconcile::NEXT);
         }
         Step::Delete(name) => {
@@ -266,21 +266,39 @@ async fn delete(
 async fn create(
     provider: &Provider,
     plane: &OpenshiftAssistedControlPlane,
-    cluster: &str,
+    cluster: &Cluster,
     domain: &str,
+    machines: &[Machine],
     report: &mut Report,
 ) -> Result<(), Failure> {
     let namespace = plane.namespace().unwrap_or_default();
     let scaling = |text: &str| Failure::passing(format!("failed to scale up control plane: {text}"));
-    let of_plane = owner(plane, false);
+    let (of_plane, of_cluster) = (owner(plane, false), owner(cluster, false));
+    let cluster = cluster.name_any();
+    let cluster = cluster.as_str();
     let wanted = template::Clone {
         prefix: format!("{}-", plane.name_any()),
         labels: labels(plane, cluster),
         annotations: annotations(plane),
         owner: &of_plane,
+        cluster: &of_cluster,
     };
     let reference = &plane.spec.machine_template.infrastructure_ref;
-    let infrastructure = match template::clone(&provider.client, &namespace, reference, wanted).await {
+    // One that has been given something to boot was in use.
+    let is_used = |name: &str| {
+        let config = get(&provider.cache.configs, &ObjectKey::new(&namespace, name));
+        let status = config.as_ref().and_then(|config| config.status.as_ref());
+        status.is_some_and(|status| !status.data_secret_name.is_empty())
+    };
+    let is_taken = |name: &str| machines.iter().any(|machine| machine.name_any() == name) || is_used(name);
+    // One that was made before this process was stopped is not left lying about.
+    let left = template::left_over(&provider.client, &namespace, reference, &wanted, is_taken).await;
+    let cloned = match left {
+        Ok(Some(left)) => Ok(left),
+        Ok(None) => template::clone(&provider.client, &namespace, reference, wanted).await,
+        Err(error) => Err(error),
+    };
+    let infrastructure = match cloned {
         Ok(clone) => clone,
         Err(error) => {
             let text = CloneError::to_string(&error);
@@ -290,7 +308,9 @@ async fn create(
     };
     let name = &infrastructure.name;
     let configs: Api<OpenshiftAssistedConfig> = provider.api(&namespace);
-    if let Err(error) = configs.create(&PostParams::default(), &config(plane, cluster, name)).await {
+    if let Err(error) = configs.create(&PostParams::default(), &config(plane, cluster, name)).await
+        && !is_conflict(&error)
+    {
         template::remove(&provider.client, &namespace, &infrastructure).await;
         let text = format!("error creating bootstrap config: {}", assisted_base::error::chain(&error));
         report.say(says::CONFIG_FAILED.with(&[&text]));

@@ -24,4 +24,5 @@ mod upgrade;
 mod version;
 mod workload;
 
+pub(crate) use machines::NODE_DELETION;
 pub use run::run;

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use assisted_crd::cluster_api::common::ContractReference;
-use assisted_crd::cluster_api::labels::annotation;
+use assisted_crd::cluster_api::labels::{annotation, label};
+use assisted_kube::write::{self, Guard};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::api::{DeleteParams, PostParams};
+use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client, ResourceExt};
 use serde_json::Value;
@@ -22,6 +23,8 @@ pub(super) struct Clone<'a> {
     pub(super) labels: BTreeMap<String, String>,
     pub(super) annotations: BTreeMap<String, String>,
     pub(super) owner: &'a OwnerReference,
+    /// Whom the template goes with.
+    pub(super) cluster: &'a OwnerReference,
 }
 
 /// Why there is no clone.
@@ -78,6 +81,7 @@ pub(super) async fn clone(
     let of_template = resource(client, group, kind).await.map_err(CloneError::Template)?;
     let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &of_template);
     let found = api.get(name).await.map_err(|error| CloneError::Template(text(&error)))?;
+    adopt(&api, &found, wanted.cluster).await.map_err(CloneError::Template)?;
     let own_kind = kind.strip_suffix(SUFFIX);
     let own_kind = own_kind.ok_or_else(|| CloneError::Generate(format!("{kind} is no kind of templates")))?;
     let body = found
@@ -107,6 +111,53 @@ pub(super) async fn clone(
     let made = api.create(&PostParams::default(), &object).await;
     let made = made.map_err(|error| CloneError::Create(text(&error)))?;
     Ok(ContractReference { api_group: group.clone(), kind: own_kind.to_owned(), name: made.name_any() })
+}
+
+/// Has a template go, and move to another management cluster, with the Cluster that it is used for: so does the core with templates of
+/// workers.
+async fn adopt(
+    api: &Api<DynamicObject>,
+    template: &DynamicObject,
+    cluster: &OwnerReference,
+) -> Result<(), String> {
+    if template.owner_references().iter().any(|owner| owner.uid == cluster.uid) {
+        return Ok(());
+    }
+    let mut adopted = template.clone();
+    adopted.metadata.owner_references.get_or_insert_default().push(cluster.clone());
+    write::object(api, template, &adopted, Guard::Version).await.map(drop).map_err(|error| text(&error))
+}
+
+/// A clone that nobody took into use: whoever made it ended before there was a Machine for it.
+pub(super) async fn left_over(
+    client: &Client,
+    namespace: &str,
+    template: &ContractReference,
+    wanted: &Clone<'_>,
+    is_taken: impl Fn(&str) -> bool,
+) -> Result<Option<ContractReference>, CloneError> {
+    let ContractReference { api_group: group, kind, name } = template;
+    let Some(own_kind) = kind.strip_suffix(SUFFIX) else { return Ok(None) };
+    let own = resource(client, group, own_kind).await.map_err(CloneError::Generate)?;
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &own);
+    let keys = [label::CLUSTER_NAME, label::CONTROL_PLANE_NAME];
+    let labels = keys.iter().filter_map(|key| Some(format!("{key}={}", wanted.labels.get(*key)?)));
+    let labels = ListParams::default().labels(&labels.collect::<Vec<_>>().join(","));
+    let found = api.list(&labels).await.map_err(|error| CloneError::Create(text(&error)))?;
+    let is_left = |clone: &&DynamicObject| {
+        let owners = clone.owner_references();
+        clone.metadata.deletion_timestamp.is_none()
+            && clone.annotations().get(annotation::CLONED_FROM_NAME) == Some(name)
+            && owners.iter().any(|owner| owner.uid == wanted.owner.uid)
+            && !owners.iter().any(|owner| owner.kind == "Machine")
+            && !is_taken(&clone.name_any())
+    };
+    let left = found.items.iter().find(is_left);
+    Ok(left.map(|clone| ContractReference {
+        api_group: group.clone(),
+        kind: own_kind.to_owned(),
+        name: clone.name_any(),
+    }))
 }
 
 /// Takes back a clone that is of no use.

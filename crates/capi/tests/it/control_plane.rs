@@ -5,6 +5,7 @@ use assisted_crd::cluster_api::labels::{annotation, finalizer, label};
 use assisted_crd::cluster_api::machine::Machine;
 use assisted_crd::cluster_api::machine_deployment::MachineDeployment;
 use assisted_crd::cluster_api::metal3_machine::Metal3Machine;
+use assisted_crd::cluster_api::metal3_machine_template::Metal3MachineTemplate;
 use assisted_crd::cluster_api::openshift_assisted_config::v1alpha2::OpenshiftAssistedConfig;
 use assisted_crd::cluster_api::openshift_assisted_control_plane::v1alpha3::OpenshiftAssistedControlPlane;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
@@ -41,7 +42,15 @@ pub async fn kubeconfig(site: &Site, plane: &str, kubeconfig: &str) {
 /// The machines run, as Cluster API sees it.
 pub async fn run(site: &Site, machines: &[Machine]) {
     for machine in machines {
-        site.machine_is(&machine.name_any(), &[("Ready", "True"), ("Available", "True")]).await;
+        let name = machine.name_any();
+        // The core takes the machine of the infrastructure into its own.
+        let clone = site.find::<Metal3Machine>(&name).await.unwrap();
+        let mut owners = json!(clone.owner_references());
+        owners.as_array_mut().unwrap().push(json!({
+            "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "name": name, "uid": machine.uid().unwrap(),
+        }));
+        site.merge::<Metal3Machine>(&name, json!({"metadata": {"ownerReferences": owners}})).await;
+        site.machine_is(&name, &[("Ready", "True"), ("Available", "True")]).await;
     }
 }
 
@@ -102,6 +111,12 @@ async fn a_cluster_is_described_and_its_machines_come() {
     assert_eq!(install.spec.manifests_config_map_refs[0].name, "plane-additional-registry-config");
     let manifests = site.find::<ConfigMap>("plane-additional-registry-config").await.unwrap();
     assert!(manifests.data.unwrap()["image-digest-mirror-set.json"].contains("/ocp/release"));
+
+    // The template goes with the Cluster, as those of workers do.
+    let adopted = |template: &Metal3MachineTemplate| {
+        template.owner_references().iter().any(|owner| owner.kind == "Cluster")
+    };
+    site.until("plane", adopted).await;
 
     // Three machines, each in a place of its own, all of one name.
     let machines = site.machines("plane", 3).await;
@@ -385,4 +400,25 @@ async fn what_can_t_be_done_is_told() {
     site.until("plane", |plane: &Plane| plane.status.as_ref().unwrap().replicas == Some(2)).await;
     let untouched = site.find::<Plane>("nobody").await.unwrap();
     assert!(untouched.status.is_none() && untouched.metadata.finalizers.is_none());
+}
+
+#[tokio::test]
+async fn what_a_killed_provider_left_is_taken_into_use() {
+    let site = Site::new("left-over").await;
+    let plane = site.control_plane("cluster", "plane", json!({})).await;
+    // A clone without config and Machine, and one of another template.
+    for (name, template) in [("plane-left1", "plane"), ("plane-other", "another")] {
+        let labels = json!({label::CLUSTER_NAME: "cluster", label::CONTROL_PLANE: "", label::CONTROL_PLANE_NAME: "plane"});
+        let owner = json!([{"apiVersion": "controlplane.cluster.x-k8s.io/v1alpha3", "kind": "OpenshiftAssistedControlPlane",
+            "name": "plane", "uid": plane.uid().unwrap()}]);
+        let annotations = json!({annotation::CLONED_FROM_NAME: template});
+        let metadata = json!({"labels": labels, "ownerReferences": owner, "annotations": annotations});
+        site.create::<Metal3Machine>(name, json!({"metadata": metadata, "spec": {}})).await;
+    }
+    site.infrastructure("cluster").await;
+    let names = names(&site.machines("plane", 3).await);
+    assert!(names.contains(&"plane-left1".to_owned()), "{names:?}");
+    assert!(!names.contains(&"plane-other".to_owned()), "{names:?}");
+    let clones = site.api::<Metal3Machine>().list(&Default::default()).await.unwrap().items;
+    assert_eq!(clones.len(), 4, "no more are made than are missing");
 }

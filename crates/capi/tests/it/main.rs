@@ -1,10 +1,15 @@
 //! The providers against a real API server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests are tests too")]
 
+mod authority;
 mod bootstrap;
 mod control_plane;
+mod core_world;
 mod documentation;
+mod everything_core;
+mod everything_release;
 mod node;
 mod rbac;
 mod upgrade;
+mod webhook;
 mod world;

@@ -1,20 +1,31 @@
-//! Rights: the manifests in `deploy/` are those of the code. That they suffice is held by all other tests: the providers have no more.
+//! Rights, and what is released: the manifests in `deploy/` are those of the code. That the rights suffice is held by all other tests: the
+//! providers have no more.
 
 use std::path::Path;
 
+use assisted_capi::components::{self, ALL};
 use assisted_capi::rbac::ROLES;
 use assisted_kubeapi::rbac::manifest;
 use assisted_testkit::golden;
 
+fn deploy(file: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/cluster-api").join(file)
+}
+
 #[test]
 fn manifests_are_those_of_the_code() {
     for role in ROLES {
-        let file = format!("../../deploy/cluster-api/rbac/{}.yaml", role.account);
-        golden(Path::new(env!("CARGO_MANIFEST_DIR")).join(file), &manifest(role, "assisted-capi-system"));
+        let file = deploy(&format!("rbac/{}.yaml", role.account));
+        golden(file, &manifest(role, "assisted-capi-system"));
         for access in role.accesses {
             for word in access.resources.iter().chain(access.verbs).chain([&access.group]) {
                 assert!(!word.contains('*'), "{}: {access:?}", role.name);
             }
         }
+    }
+    for components in ALL {
+        golden(deploy(&format!("{}/{}", components.folder, components.file)), &components.yaml().unwrap());
+        let metadata = components::metadata(env!("CARGO_PKG_VERSION"));
+        golden(deploy(&format!("{}/metadata.yaml", components.folder)), &metadata);
     }
 }

@@ -44,7 +44,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 /// How long something may take; a failing test waits as long.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(180);
 const SILENCE: Duration = Duration::from_secs(330);
 /// What the service serves as the discovery's Ignition config.
 pub const DISCOVERY: &str =
@@ -128,7 +128,7 @@ async fn account(role: &'static Role) -> Client {
     from_text(&kubeconfig.await.unwrap(), SILENCE).await.unwrap()
 }
 
-fn apply(kube: &Kube, manifests: &str) {
+pub fn apply(kube: &Kube, manifests: &str) {
     let mut kubectl = kube.kubectl();
     let kubectl = kubectl.args(["apply", "--server-side", "--filename=-"]);
     let mut child = kubectl.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
@@ -142,7 +142,7 @@ pub async fn client() -> Client {
 }
 
 /// Groups of the kinds that the providers look at.
-const GROUPS: [&str; 8] = [
+pub const GROUPS: [&str; 8] = [
     "agent-install.openshift.io",
     "bootstrap.cluster.x-k8s.io",
     "cluster.x-k8s.io",
@@ -154,10 +154,15 @@ const GROUPS: [&str; 8] = [
 ];
 
 async fn define(client: &Client) {
+    define_groups(client, |group| GROUPS.contains(&group)).await;
+}
+
+/// Installs the definitions of some groups.
+pub async fn define_groups(client: &Client, is_wanted: impl Fn(&str) -> bool) {
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
     let mut definitions = definition::read(definition::OURS).unwrap();
     definitions.extend(definition::read(definition::OTHERS).unwrap());
-    definitions.retain(|definition| GROUPS.contains(&definition.spec.group.as_str()));
+    definitions.retain(|definition| is_wanted(&definition.spec.group));
     for definition in &definitions {
         api.create(&PostParams::default(), definition).await.unwrap();
     }

@@ -2,76 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::{
-    MutatingWebhook, MutatingWebhookConfiguration, RuleWithOperations, ServiceReference, ValidatingWebhook,
-    ValidatingWebhookConfiguration, WebhookClientConfig,
+    MutatingWebhook, MutatingWebhookConfiguration, RuleWithOperations, ValidatingWebhook,
+    ValidatingWebhookConfiguration,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::webhook::{Entry, Kind, WEBHOOKS};
 use super::{GROUP, NAME, VERSION};
+pub use crate::webhook_server::target::Target;
 
 /// How long an API server waits for an answer; a lookup of a cluster takes half of it at the most.
 const TIMEOUT_SECONDS: i32 = 10;
 
 /// A request that nobody judges is refused: an object that contradicts itself does more harm than one that comes later.
 const FAILURE_POLICY: &str = "Fail";
-
-/// Where an API server finds the webhooks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// A service of the cluster, on port 443.
-    Service { namespace: String, name: String },
-    /// A URL, such as `https://192.0.2.1:9443`.
-    Url(String),
-}
-
-impl Target {
-    /// The service of a namespace, by its usual name.
-    pub fn service(namespace: &str) -> Self {
-        Self::Service { namespace: namespace.to_owned(), name: NAME.to_owned() }
-    }
-
-    /// The names or addresses that the certificate is for.
-    pub fn names(&self) -> Vec<String> {
-        match self {
-            Self::Service { namespace, name } => {
-                vec![format!("{name}.{namespace}.svc"), format!("{name}.{namespace}.svc.cluster.local")]
-            }
-            Self::Url(url) => {
-                let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
-                let authority = rest.split('/').next().unwrap_or_default();
-                let host = match authority.strip_prefix('[') {
-                    Some(v6) => v6.split(']').next().unwrap_or_default(),
-                    None => authority.rsplit_once(':').map_or(authority, |(host, _)| host),
-                };
-                vec![host.to_owned()]
-            }
-        }
-    }
-
-    fn client(&self, path: &str, ca_bundle: Option<&str>) -> WebhookClientConfig {
-        let ca_bundle = ca_bundle.map(|text| ByteString(text.as_bytes().to_vec()));
-        match self {
-            Self::Service { namespace, name } => WebhookClientConfig {
-                ca_bundle,
-                service: Some(ServiceReference {
-                    name: name.clone(),
-                    namespace: namespace.clone(),
-                    path: Some(path.to_owned()),
-                    port: Some(443),
-                }),
-                url: None,
-            },
-            Self::Url(url) => WebhookClientConfig {
-                ca_bundle,
-                service: None,
-                url: Some(format!("{}{path}", url.trim_end_matches('/'))),
-            },
-        }
-    }
-}
 
 /// The configuration of one webhook.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,25 +1,22 @@
 //! Admission: what the API server asks before it stores an object (kube-api §5).
 //!
 //! A rule is a pure function over the object and what it was before; one file per kind. [`WEBHOOKS`] is the table of all: path,
-//! resource, operations. [`server`] answers the API server, [`configuration`] tells it whom to ask, [`certificate`] and [`keeper`]
-//! make and rotate the certificate that it trusts.
+//! resource, operations. [`server`] answers the API server, [`configuration`] tells it whom to ask, [`keeper`] keeps that, and the
+//! certificate that it trusts. What other webhooks need, too, stands in [`crate::webhook_server`].
 
 pub mod access;
 mod agent;
 mod agent_classification;
 mod agent_cluster_install;
-pub mod certificate;
 pub mod configuration;
 mod discovery;
 mod infra_env;
 pub mod keeper;
-pub mod review;
 pub mod server;
-pub mod tls;
-mod verdict;
 mod webhook;
 
-pub use verdict::{Addition, Denial, Reason, Verdict};
+pub use crate::webhook_server::verdict::{Addition, Denial, Reason, Verdict};
+pub use crate::webhook_server::{certificate, review, tls, verdict};
 pub use webhook::{Change, Entry, Kind, Operation, WEBHOOKS, Webhook};
 
 /// API group of the paths.

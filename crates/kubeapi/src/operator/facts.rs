@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{LocalObjectReference, PersistentVolumeClaimSpec, Toleration};
 
 use crate::admission::certificate::Stored;
+use crate::webhook_server::profile::TlsProfile;
 
 /// What a cluster is like, and what is in it.
 #[derive(Clone, Debug, Default)]
@@ -62,21 +63,6 @@ pub struct OperatorPod {
     pub node_selector: BTreeMap<String, String>,
     pub tolerations: Vec<Toleration>,
     pub pull_secrets: Vec<LocalObjectReference>,
-}
-
-/// What clients may speak.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TlsProfile {
-    /// `VersionTLS12` or `VersionTLS13`.
-    pub min_version: String,
-    /// By their IANA names; empty: all that are safe.
-    pub cipher_suites: Vec<String>,
-}
-
-impl Default for TlsProfile {
-    fn default() -> Self {
-        Self { min_version: "VersionTLS12".to_owned(), cipher_suites: Vec::new() }
-    }
 }
 
 /// The keys that sign tokens, in PEM form.

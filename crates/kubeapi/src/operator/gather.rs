@@ -19,13 +19,14 @@ use rcgen::KeyPair;
 use super::conditions::Problem;
 use super::desired::{annotation_of, claim_name};
 use super::environment::Environment;
-use super::facts::{DatabaseAccess, Facts, Fresh, IngressCertificate, Keys, OperatorPod, TlsProfile};
+use super::facts::{DatabaseAccess, Facts, Fresh, IngressCertificate, Keys, OperatorPod};
 use super::validate::{os_image_authorities, os_image_params};
 use super::{
     CLUSTER_AUTHORITIES, DATABASE_SECRET, IMAGE_SERVICE, INGRESS_AUTHORITIES, KEYS_SECRET, MANAGED_BY,
     SEAL_SECRET, SERVICE, annotation,
 };
 use crate::admission::certificate::Stored;
+use crate::webhook_server::profile;
 
 /// Where OpenShift tells the authorities of its default ingress.
 pub(super) const MANAGED_NAMESPACE: &str = "openshift-config-managed";
@@ -117,7 +118,7 @@ pub(super) async fn facts(
         facts.os_image_params = Some(members.collect());
     }
     if is_openshift {
-        facts.tls = tls_profile(client).await?;
+        facts.tls = profile::read(client).await?;
         let managed: Api<ConfigMap> = Api::namespaced(client.clone(), MANAGED_NAMESPACE);
         let authorities = managed.get_opt(INGRESS_AUTHORITIES).await?;
         facts.ingress_authorities = authorities.map(|map| map.data.unwrap_or_default());
@@ -196,53 +197,6 @@ async fn route_hosts(client: &Client, namespace: &str) -> Result<BTreeMap<String
     Ok(routes.iter().filter_map(host).collect())
 }
 
-/// Ciphers of TLS 1.2 that are spoken here: the name of OpenSSL, and that of IANA.
-const CIPHERS: &[(&str, &str)] = &[
-    ("ECDHE-ECDSA-AES128-GCM-SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"),
-    ("ECDHE-RSA-AES128-GCM-SHA256", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"),
-    ("ECDHE-ECDSA-AES256-GCM-SHA384", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"),
-    ("ECDHE-RSA-AES256-GCM-SHA384", "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"),
-    ("ECDHE-ECDSA-CHACHA20-POLY1305", "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"),
-    ("ECDHE-RSA-CHACHA20-POLY1305", "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256"),
-];
-
-/// The profile of the cluster's API, where all components are to adhere to it; else the intermediate one.
-async fn tls_profile(client: &Client) -> Result<TlsProfile, Error> {
-    let kind = GroupVersionKind::gvk("config.openshift.io", "v1", "APIServer");
-    let resource = ApiResource::from_gvk_with_plural(&kind, "apiservers");
-    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-    let Some(server) = optional(api.get("cluster").await)? else { return Ok(TlsProfile::default()) };
-    Ok(profile(&server.data["spec"]))
-}
-
-fn profile(spec: &serde_json::Value) -> TlsProfile {
-    let adheres = spec["tlsAdherence"].as_str().unwrap_or_default();
-    let profile = &spec["tlsSecurityProfile"];
-    if matches!(adheres, "" | "LegacyAdheringComponentsOnly") {
-        return TlsProfile::default();
-    }
-    match profile["type"].as_str().unwrap_or_default() {
-        "Modern" => TlsProfile { min_version: "VersionTLS13".to_owned(), cipher_suites: Vec::new() },
-        "Custom" => {
-            let custom = &profile["custom"];
-            let least = custom["minTLSVersion"].as_str().filter(|version| *version == "VersionTLS13");
-            let wanted: Vec<_> = custom["ciphers"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(serde_json::Value::as_str)
-                .collect();
-            let known = CIPHERS.iter().filter(|(name, _)| wanted.contains(name));
-            TlsProfile {
-                min_version: least.unwrap_or("VersionTLS12").to_owned(),
-                cipher_suites: known.map(|(_, name)| (*name).to_owned()).collect(),
-            }
-        }
-        // What is older than TLS 1.2 is not spoken here.
-        _ => TlsProfile::default(),
-    }
-}
-
 /// What is made once can't be made.
 #[derive(Debug, thiserror::Error)]
 pub enum FreshError {
@@ -278,28 +232,7 @@ fn password() -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn profiles_hold_where_components_adhere() {
-        let custom = json!({"type": "Custom", "custom": {"minTLSVersion": "VersionTLS13",
-            "ciphers": ["ECDHE-RSA-AES128-GCM-SHA256", "DES-CBC3-SHA"]}});
-        let of = |adherence: &str, profile: &serde_json::Value| {
-            let profile = super::profile(&json!({"tlsAdherence": adherence, "tlsSecurityProfile": profile}));
-            (profile.min_version, profile.cipher_suites)
-        };
-        let all = "StrictAllComponents";
-        let twelve = ("VersionTLS12".to_owned(), Vec::new());
-        assert_eq!(of("", &json!({"type": "Modern"})), twelve);
-        assert_eq!(of("LegacyAdheringComponentsOnly", &custom), twelve);
-        assert_eq!(of(all, &json!({"type": "Old"})), twelve);
-        assert_eq!(of(all, &json!(null)), twelve);
-        assert_eq!(of(all, &json!({"type": "Modern"})).0, "VersionTLS13");
-        let suites = vec!["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256".to_owned()];
-        assert_eq!(of(all, &custom), ("VersionTLS13".to_owned(), suites));
-    }
 
     #[test]
     fn passwords_are_long_and_unlike() {

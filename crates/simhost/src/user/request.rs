@@ -39,7 +39,8 @@ impl User {
     }
 
     pub(super) fn host_path(&self, place: u32, context: &Context<'_>) -> String {
-        let infra_env = self.infra_env_id.unwrap_or_default();
+        let own = context.plan.infra_envs.get(place as usize).copied();
+        let infra_env = own.or(self.infra_env_id).unwrap_or_default();
         host::path(infra_env, context.plan.first_host(self.index) + place)
     }
 

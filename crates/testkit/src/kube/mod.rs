@@ -2,6 +2,7 @@
 //! the loopback address, with certificates of their own.
 
 mod authority;
+mod cluster_api;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,6 +16,7 @@ use assisted_lab_tools::kubernetes;
 use rustix::process::Signal;
 
 use self::authority::{Authority, Identity};
+pub use self::cluster_api::ClusterApi;
 use crate::Error;
 use crate::supervised::{Keep, Supervised};
 

@@ -19,7 +19,7 @@ pub(super) fn objects(input: &Input<'_>) -> Vec<(&'static str, &'static str, Val
         return objects;
     }
     // Last, so that nothing is asked that is not there yet.
-    let target = Target::service(&input.environment.namespace);
+    let target = Target::service(&input.environment.namespace, WEBHOOK);
     for configuration in configurations(&target, None) {
         let (name, reason, kind, value) = match &configuration {
             Configuration::Validating(object) => (

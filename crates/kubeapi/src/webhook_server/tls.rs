@@ -61,7 +61,7 @@ impl Certified {
 }
 
 /// What clients may speak.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Protocols {
     /// `VersionTLS12` or `VersionTLS13`; empty: TLS 1.2.
     pub min_version: String,

@@ -1,14 +1,17 @@
 //! `assisted capi`: the providers for Cluster API.
 
+mod webhooks;
+
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use assisted_capi::installer::hub::{self, Authority, Hub, Internal, Source};
-use assisted_capi::{bootstrap, control_plane};
+use assisted_capi::{bootstrap, control_plane, webhook};
 use assisted_kube::lease::Settings;
 use clap::{Args, Subcommand};
 use tokio_util::sync::CancellationToken;
 
+use self::webhooks::{Webhooks, beside};
 use crate::serve::log;
 use crate::service_operator::hostname;
 use crate::signals::StopSignals;
@@ -46,6 +49,8 @@ struct Common {
     /// text or json
     #[arg(long, env = "LOG_FORMAT", default_value = "text", value_name = "FORMAT")]
     log_format: String,
+    #[command(flatten)]
+    webhooks: Webhooks,
 }
 
 /// Describe clusters to the installer, and keep the machines of their control planes: OpenshiftAssistedControlPlanes
@@ -137,7 +142,11 @@ impl ControlPlane {
     async fn work(self) -> Result<()> {
         let lease = self.common.lease()?;
         let client = assisted_kube::client::from_environment(SILENCE).await?;
-        Box::pin(control_plane::run(client, lease, stop()?)).await.context("the provider ended")?;
+        let (stop, namespace) = (stop()?, lease.namespace.clone());
+        let webhooks = &self.common.webhooks;
+        let webhooks = webhooks.start(&client, &webhook::CONTROL_PLANE, &namespace, &stop).await?;
+        let work = Box::pin(control_plane::run(client, lease, stop.clone()));
+        beside(webhooks, &stop, work).await?;
         tracing::info!("stopped");
         Ok(())
     }
@@ -155,7 +164,11 @@ impl Bootstrap {
         let options = hub::Options { internal, authority: self.authority()? };
         let client = assisted_kube::client::from_environment(SILENCE).await?;
         let hub = Hub::new(client.clone(), options);
-        Box::pin(bootstrap::run(client, hub, lease, stop()?)).await.context("the provider ended")?;
+        let (stop, namespace) = (stop()?, lease.namespace.clone());
+        let webhooks = &self.common.webhooks;
+        let webhooks = webhooks.start(&client, &webhook::BOOTSTRAP, &namespace, &stop).await?;
+        let work = Box::pin(bootstrap::run(client, hub, lease, stop.clone()));
+        beside(webhooks, &stop, work).await?;
         tracing::info!("stopped");
         Ok(())
     }
@@ -180,5 +193,35 @@ impl Bootstrap {
                 "ASSISTED_CA_BUNDLE_NAME and ASSISTED_CA_BUNDLE_NAMESPACE must either both be set or unset"
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        bootstrap: Bootstrap,
+    }
+
+    fn authority(args: &[&str]) -> Result<Option<Authority>> {
+        Program::parse_from(["bootstrap"].iter().chain(args)).bootstrap.authority()
+    }
+
+    #[test]
+    fn an_authority_has_a_namespace_and_a_name_or_neither() {
+        let usual = authority(&[]).unwrap().unwrap();
+        assert_eq!((usual.name.as_str(), usual.required), ("assisted-installer-ca", false));
+        assert_eq!(authority(&["--ca-bundle-namespace=", "--ca-bundle-name="]).unwrap(), None);
+        let one = authority(&["--ca-bundle-name="]).unwrap_err().to_string();
+        assert!(one.ends_with("must either both be set or unset"), "{one}");
+        let other = authority(&["--ca-bundle-resource=Secret"]).unwrap_err().to_string();
+        assert_eq!(other, "ASSISTED_CA_BUNDLE_RESOURCE must be either configmap or secret");
+        let given = authority(&["--ca-bundle-resource=configmap", "--ca-bundle-name=mine"]).unwrap().unwrap();
+        assert_eq!((given.source, given.required), (Source::ConfigMap, true));
     }
 }

@@ -1,0 +1,449 @@
+//! A management cluster with the core of Cluster API, the hub's service with simulated hosts, and both providers with their webhooks.
+//! The test plays metal3: what it does is done here ([`Metal3`]). The cluster that is installed is another API server.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use assisted_api::Api as Rest;
+use assisted_api::server::serve;
+use assisted_base::process::Cmd;
+use assisted_blob::Blob;
+use assisted_capi::installer::hub::{self, Hub};
+use assisted_capi::rbac::{BOOTSTRAP, CONTROL_PLANE};
+use assisted_capi::webhook::{self, Options, Webhooks};
+use assisted_capi::{bootstrap, control_plane};
+use assisted_config::{AgentDelivery, Generator, Settings};
+use assisted_core::model::object_key::ObjectKey;
+use assisted_crd::agent_install::infra_env::InfraEnv;
+use assisted_crd::cluster_api::machine::Machine;
+use assisted_crd::cluster_api::metal3_machine::Metal3Machine;
+use assisted_crd::metal3::bare_metal_host::BareMetalHost;
+use assisted_kube::client::{from_file, from_text};
+use assisted_kube::lease;
+use assisted_kubeapi::controllers;
+use assisted_kubeapi::rbac::{Role, SERVICE, manifest};
+use assisted_kubeapi::webhook_server::target::Target;
+use assisted_service::generator::Simulation as NoProgram;
+use assisted_service::{Background, Service};
+use assisted_simhost::host::SimHost;
+use assisted_store::Store;
+use assisted_testkit::kube::{ClusterApi, Kube};
+use assisted_testkit::oci::{OPENSHIFT_INSTALL, push_release};
+use assisted_testkit::{Access, DockerRegistry};
+use assisted_wire::id::{ClusterId, InfraEnvId};
+use assisted_wire::version::ReleaseImages;
+use k8s_openapi::api::core::v1::{Namespace, Node, Secret};
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::{Api, Client, ResourceExt};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::world::{GROUPS, Site, apply, define_groups};
+
+const SILENCE: Duration = Duration::from_secs(330);
+pub const NAMESPACE: &str = "demo";
+const VERSION: &str = "4.20.0";
+/// What stands in the examples for the registry with releases.
+const REGISTRY: &str = "registry.example.com";
+
+/// Everything that runs.
+pub struct World {
+    pub kube: Arc<Kube>,
+    pub core: Arc<Mutex<ClusterApi>>,
+    pub site: Site,
+    pub service: Service,
+    pub address: SocketAddr,
+    /// The cluster that is installed.
+    pub spoke: Arc<Kube>,
+    pub spoke_client: Client,
+    pub metal3: Arc<Metal3>,
+    pub registry: String,
+    providers: Mutex<Vec<JoinHandle<()>>>,
+    ports: [u16; 2],
+    _background: Background,
+    _registry: DockerRegistry,
+    _images: tempfile::TempDir,
+    playing: JoinHandle<()>,
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.playing.abort();
+        self.kill_providers();
+    }
+}
+
+impl World {
+    pub async fn launch() -> Self {
+        let (kube, spoke, core) = tokio::task::spawn_blocking(|| {
+            let kube = Kube::launch(&["garbage-collector-controller"]).unwrap();
+            let spoke = Kube::launch(&[]).unwrap();
+            let core = ClusterApi::start(&kube).unwrap();
+            (Arc::new(kube), Arc::new(spoke), core)
+        })
+        .await
+        .unwrap();
+        let client = from_file(&kube.kubeconfig(), SILENCE).await.unwrap();
+        // The core has brought its own kinds along.
+        define_groups(&client, |group| GROUPS.contains(&group) && group != "cluster.x-k8s.io").await;
+        let mut own = Namespace::default();
+        own.metadata.name = Some(NAMESPACE.to_owned());
+        Api::all(client.clone()).create(&PostParams::default(), &own).await.unwrap();
+
+        let images = tempfile::tempdir().unwrap();
+        let registry = DockerRegistry::start(images.path(), &Access::default()).unwrap();
+        push_release(&registry, VERSION, OPENSHIFT_INSTALL.as_bytes()).await.unwrap();
+        let digest = digest(&registry.name()).await;
+        let (service, address, background) = serving(&digest).await;
+        let account = client_of(&kube, &SERVICE).await;
+        let options = controllers::Options {
+            lease: lease("hub"),
+            image_cool_down: Duration::from_secs(1),
+            // There are no AgentClassifications.
+            queries: Cmd::new("true"),
+        };
+        let hub = service.clone();
+        tokio::spawn(async move {
+            let ended = Box::pin(controllers::run(account, hub, options, CancellationToken::new())).await;
+            panic!("the controllers ended: {ended:?}");
+        });
+
+        let spoke_client = from_file(&spoke.kubeconfig(), SILENCE).await.unwrap();
+        let site = Site { client: client.clone(), namespace: NAMESPACE, service: address };
+        let metal3 = Arc::new(Metal3::default());
+        let player = (Arc::clone(&metal3), Site { client, namespace: NAMESPACE, service: address });
+        let playing = tokio::spawn(async move {
+            loop {
+                player.0.play(&player.1).await;
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+        });
+        let mut ports = [0; 2];
+        for port in &mut ports {
+            *port = TcpListener::bind(("127.0.0.1", 0)).await.unwrap().local_addr().unwrap().port();
+        }
+        let name = registry.name();
+        let world = Self {
+            kube,
+            core: Arc::new(Mutex::new(core)),
+            site,
+            service,
+            address,
+            spoke,
+            spoke_client,
+            metal3,
+            registry: name,
+            providers: Mutex::default(),
+            ports,
+            _background: background,
+            _registry: registry,
+            _images: images,
+            playing,
+        };
+        world.start_providers().await;
+        world
+    }
+
+    /// Starts both providers, with their webhooks.
+    pub async fn start_providers(&self) {
+        let mut started = Vec::new();
+        let limited = client_of(&self.kube, &BOOTSTRAP).await;
+        started.push(webhooks(limited.clone(), &webhook::BOOTSTRAP, self.ports[0]).await);
+        let installer = Hub::new(limited.clone(), hub::Options::default());
+        started.push(tokio::spawn(async move {
+            let work = bootstrap::run(limited, installer, lease("bootstrap"), CancellationToken::new());
+            panic!("the provider ended: {:?}", Box::pin(work).await);
+        }));
+        let limited = client_of(&self.kube, &CONTROL_PLANE).await;
+        started.push(webhooks(limited.clone(), &webhook::CONTROL_PLANE, self.ports[1]).await);
+        started.push(tokio::spawn(async move {
+            let work = control_plane::run(limited, lease("control-plane"), CancellationToken::new());
+            panic!("the provider ended: {:?}", Box::pin(work).await);
+        }));
+        *self.providers.lock().unwrap() = started;
+    }
+
+    /// Ends both providers wherever they are.
+    pub fn kill_providers(&self) {
+        for provider in self.providers.lock().unwrap().drain(..) {
+            provider.abort();
+        }
+    }
+
+    /// The core ends wherever it is, and is started again.
+    pub async fn restart_core(&self) {
+        let core = Arc::clone(&self.core);
+        let restarted = tokio::task::spawn_blocking(move || {
+            let mut core = core.lock().unwrap();
+            core.stop();
+            core.begin().unwrap();
+        });
+        restarted.await.unwrap();
+    }
+
+    /// Applies the examples of the documentation, changed by the test.
+    pub async fn apply_examples(&self, change: impl Fn(&str) -> String) {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/cluster-api");
+        for file in ["registries", "cluster", "control-plane", "workers"] {
+            let text = std::fs::read_to_string(folder.join(format!("{file}.yaml"))).unwrap();
+            let text = change(&text.replace(REGISTRY, &self.registry));
+            let kube = Arc::clone(&self.kube);
+            let applied =
+                tokio::task::spawn_blocking(move || kubectl(&kube, &["apply", "--filename=-"], &text));
+            applied.await.unwrap();
+        }
+    }
+
+    /// `kubectl` in the namespace; what it prints.
+    pub async fn kubectl(&self, args: &[&str]) -> String {
+        let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+        let kube = Arc::clone(&self.kube);
+        let ran = tokio::task::spawn_blocking(move || {
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            kubectl(&kube, &args, "")
+        });
+        ran.await.unwrap()
+    }
+
+    /// What `clusterctl describe` shows of the Cluster.
+    pub async fn described(&self) -> String {
+        let core = Arc::clone(&self.core);
+        let told = tokio::task::spawn_blocking(move || {
+            let mut describe = core.lock().unwrap().clusterctl().unwrap();
+            describe.args([
+                "describe",
+                "cluster",
+                "demo",
+                "--namespace",
+                NAMESPACE,
+                "--show-conditions=all",
+                "--color=false",
+            ]);
+            let output = describe.output().unwrap();
+            format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+        });
+        told.await.unwrap()
+    }
+
+    pub async fn infra_env_id(&self, name: &str) -> InfraEnvId {
+        self.site
+            .until(name, |object: &InfraEnv| {
+                object.status.as_ref().is_some_and(|status| !status.iso_download_url.is_empty())
+            })
+            .await;
+        let key = ObjectKey::new(NAMESPACE, name);
+        self.service.infra_envs().of_object(&key).await.unwrap().unwrap().infra_env.id
+    }
+
+    pub async fn cluster_id(&self, name: &str) -> ClusterId {
+        let key = ObjectKey::new(NAMESPACE, name);
+        self.service.clusters().of_object(&key).await.unwrap().unwrap().cluster.id
+    }
+
+    /// The kubeconfig that the installer gives out leads to the other API server, once there is one.
+    pub async fn hand_out_kubeconfig(&self) {
+        let name = "demo-admin-kubeconfig";
+        self.site.until(name, |secret: &Secret| secret.data.is_some()).await;
+        let kubeconfig = std::fs::read_to_string(self.spoke.kubeconfig()).unwrap();
+        self.site.merge::<Secret>(name, json!({"stringData": {"kubeconfig": kubeconfig}})).await;
+    }
+
+    /// A node of the cluster comes, which is ready.
+    pub async fn node(&self, name: &str, provider_id: &str) {
+        let node = json!({"metadata": {"name": name}, "spec": {"providerID": provider_id}});
+        let node: Node = serde_json::from_value(node).unwrap();
+        let nodes: Api<Node> = Api::all(self.spoke_client.clone());
+        nodes.create(&PostParams::default(), &node).await.unwrap();
+        let condition = |kind: &str, status: &str| {
+            json!({"type": kind, "status": status, "reason": "Kubelet", "message": "",
+                "lastTransitionTime": "2026-01-01T00:00:00Z", "lastHeartbeatTime": "2026-01-01T00:00:00Z"})
+        };
+        let conditions = [
+            condition("Ready", "True"),
+            condition("MemoryPressure", "False"),
+            condition("DiskPressure", "False"),
+            condition("PIDPressure", "False"),
+        ];
+        let change = Patch::Merge(json!({"status": {"conditions": conditions}}));
+        nodes.patch_status(name, &PatchParams::default(), &change).await.unwrap();
+    }
+}
+
+fn kubectl(kube: &Kube, args: &[&str], input: &str) -> String {
+    let mut command: Command = kube.kubectl();
+    command.args(["--namespace", NAMESPACE]).args(args);
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn lease(identity: &str) -> lease::Settings {
+    lease::Settings {
+        namespace: "default".to_owned(),
+        // Who comes after one that was killed goes on at once.
+        identity: identity.to_owned(),
+        duration: Duration::from_secs(60),
+        deadline: Duration::from_secs(40),
+        retry: Duration::from_secs(1),
+    }
+}
+
+/// A client with the rights of an account and no others.
+async fn client_of(kube: &Arc<Kube>, role: &'static Role) -> Client {
+    let kube = Arc::clone(kube);
+    let kubeconfig = tokio::task::spawn_blocking(move || {
+        apply(&kube, &manifest(role, "default"));
+        let groups = ["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"];
+        kube.kubeconfig_of(&format!("system:serviceaccount:default:{}", role.account), &groups)
+    });
+    from_text(&kubeconfig.await.unwrap(), SILENCE).await.unwrap()
+}
+
+async fn webhooks(client: Client, webhooks: &'static Webhooks, port: u16) -> JoinHandle<()> {
+    // Its predecessor, which was killed, may not have let go of the port yet.
+    let listener = loop {
+        match TcpListener::bind(("127.0.0.1", port)).await {
+            Ok(listener) => break listener,
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    };
+    let target = Target::Url(format!("https://127.0.0.1:{port}"));
+    let options = Options { webhooks, namespace: "default".to_owned(), target, protocols: None };
+    tokio::spawn(async move {
+        let ended = webhook::serve(client, listener, options, CancellationToken::new()).await;
+        panic!("the webhooks ended: {ended:?}");
+    })
+}
+
+/// The digest of the release.
+async fn digest(registry: &str) -> String {
+    let accept =
+        "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json";
+    let url = format!("http://{registry}/v2/ocp/release/manifests/{VERSION}-x86_64");
+    let asked = reqwest::Client::new().get(url).header("accept", accept).send().await.unwrap();
+    let asked = asked.error_for_status().unwrap();
+    asked.headers()["docker-content-digest"].to_str().unwrap().to_owned()
+}
+
+/// A service with an empty database, which knows the release.
+async fn serving(digest: &str) -> (Service, SocketAddr, Background) {
+    let dir = tempfile::tempdir().unwrap().keep();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut settings = Settings::default();
+    settings.generation.generator = Generator::Simulation;
+    settings.kube.enabled = true;
+    settings.images.agent_delivery = AgentDelivery::Image;
+    settings.http.service_base_url = format!("http://{address}");
+    settings.http.image_service_base_url = "http://images.example.com:8080".to_owned();
+    let release = json!([{
+        "openshift_version": "4.20", "cpu_architecture": "x86_64", "cpu_architectures": ["x86_64"],
+        "url": format!("quay.io/openshift-release-dev/ocp-release@{digest}"),
+        "version": VERSION, "default": true, "support_level": "production",
+    }]);
+    settings.versions.release_images = Some(serde_json::from_value::<ReleaseImages>(release).unwrap());
+    let store = Store::open(&format!("sqlite:{}", dir.join("test.db").display())).await.unwrap();
+    let blob = Blob::open(dir.join("files")).await.unwrap();
+    let builder = Service::builder(settings.clone(), store, blob, Arc::new(NoProgram)).unwrap();
+    let (service, background) = builder.start();
+    let api = Rest::new(service.clone(), &settings).unwrap();
+    tokio::spawn(serve(listener, None, api, std::future::pending()));
+    (service, address, background)
+}
+
+/// A machine that was given bootstrap data, and the hardware that it is.
+#[derive(Clone, Debug)]
+pub struct Booted {
+    pub machine: String,
+    pub is_control_plane: bool,
+    /// Number of the simulated host.
+    pub index: u32,
+    pub provider_id: String,
+}
+
+/// The infrastructure: clusters are there at once, and a machine gets hardware when it has something to boot.
+#[derive(Default)]
+pub struct Metal3 {
+    booted: Mutex<BTreeMap<String, Booted>>,
+}
+
+impl Metal3 {
+    /// The machines that have booted, those of the control plane first.
+    pub fn booted(&self) -> Vec<Booted> {
+        let mut all: Vec<_> = self.booted.lock().unwrap().values().cloned().collect();
+        all.sort_by_key(|booted| booted.index);
+        all
+    }
+
+    async fn play(&self, site: &Site) {
+        let kind = GroupVersionKind::gvk("infrastructure.cluster.x-k8s.io", "v1beta1", "Metal3Cluster");
+        let clusters: Api<DynamicObject> =
+            Api::namespaced_with(site.client.clone(), NAMESPACE, &ApiResource::from_gvk(&kind));
+        for cluster in clusters.list(&ListParams::default()).await.unwrap() {
+            if cluster.data["status"]["ready"] != true {
+                let ready = Patch::Merge(json!({"status": {"ready": true}}));
+                clusters.patch_status(&cluster.name_any(), &PatchParams::default(), &ready).await.unwrap();
+            }
+        }
+        for own in site.api::<Metal3Machine>().list(&ListParams::default()).await.unwrap() {
+            let owner = own.owner_references().iter().find(|owner| owner.kind == "Machine").cloned();
+            let name = own.name_any();
+            if own.metadata.deletion_timestamp.is_some() || self.booted.lock().unwrap().contains_key(&name) {
+                continue;
+            }
+            let Some(owner) = owner else { continue };
+            let Some(machine) = site.find::<Machine>(&owner.name).await else { continue };
+            // What a machine boots with comes first.
+            if machine.spec.bootstrap.data_secret_name.is_none() {
+                continue;
+            }
+            self.boot(site, &name, &machine).await;
+        }
+    }
+
+    /// A machine gets hardware, and boots.
+    async fn boot(&self, site: &Site, name: &str, machine: &Machine) {
+        let is_control_plane = machine.labels().contains_key("cluster.x-k8s.io/control-plane");
+        let index = {
+            let booted = self.booted.lock().unwrap();
+            let used = |index: &u32| booted.values().any(|booted| booted.index == *index);
+            // The simulation has large machines in the first places.
+            let first = if is_control_plane { 0 } else { 3 };
+            let fits = |index: &u32| !used(index) && (is_control_plane || *index >= 3);
+            (first..3).chain(3..100).find(|index| fits(index)).unwrap()
+        };
+        let host = format!("host-{index}");
+        let address = SimHost::new(InfraEnvId::default(), index).mac();
+        let spec = json!({"online": true, "bootMACAddress": address});
+        let hosts = site.api::<BareMetalHost>();
+        if hosts.get_opt(&host).await.unwrap().is_none() {
+            site.create::<BareMetalHost>(&host, json!({"metadata": {}, "spec": spec})).await;
+        }
+        let id = hosts.get(&host).await.unwrap().uid().unwrap();
+        let provider_id = format!("metal3://{id}");
+        let annotations = json!({"metal3.io/BareMetalHost": format!("{NAMESPACE}/{host}")});
+        let change = json!({"metadata": {"annotations": annotations}, "spec": {"providerID": provider_id}});
+        site.merge::<Metal3Machine>(name, change).await;
+        let addresses = json!([{"type": "InternalIP", "address": "10.0.0.10"}]);
+        site.status::<Metal3Machine>(name, json!({"ready": true, "addresses": addresses})).await;
+        let booted = Booted { machine: machine.name_any(), is_control_plane, index, provider_id };
+        self.booted.lock().unwrap().insert(name.to_owned(), booted);
+    }
+}
+
+/// A condition of an object, as it is printed: status and reason.
+pub fn condition(object: &Value, kind: &str) -> (String, String) {
+    let conditions = object["status"]["conditions"].as_array();
+    let found = conditions.into_iter().flatten().find(|condition| condition["type"] == kind);
+    let text = |member: &str| found.map(|found| found[member].as_str().unwrap_or_default().to_owned());
+    (text("status").unwrap_or_default(), text("reason").unwrap_or_default())
+}
