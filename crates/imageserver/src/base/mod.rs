@@ -9,6 +9,7 @@ mod check;
 mod downloader;
 mod fetch;
 mod part;
+mod probe;
 mod while_downloading;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use assisted_base::http::TrustError;
 use assisted_base::retry::{Backoff, Jitter};
 pub use fetch::FetchOptions;
 use parking_lot::Mutex;
+pub use probe::Probe;
 use serde::Serialize;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
