@@ -20,8 +20,8 @@ use question::Question;
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    Plan(PlanOf),
-    Check(Check),
+    Plan(Box<PlanOf>),
+    Check(Box<Check>),
 }
 
 /// Tell which images and files an installation takes
