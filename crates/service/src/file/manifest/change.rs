@@ -8,6 +8,7 @@ use assisted_core::admission::manifest::{
     too_many,
 };
 use assisted_core::catalogue::feature::usage::Usages;
+use assisted_core::model::cluster::ClusterRecord;
 use assisted_core::model::refusal::Refusal;
 use assisted_store::Deleted;
 use assisted_wire::id::ClusterId;
@@ -20,7 +21,7 @@ use super::ManifestFile;
 use crate::attempt::{AttemptError, attempt};
 use crate::database::Database;
 use crate::file::Files;
-use crate::stored_file::manifest::{Keys, list};
+use crate::stored_file::manifest::{Keys, generated_content, list};
 use crate::{Caller, Error};
 
 /// The feature that is in use while there is a user's manifest.
@@ -38,13 +39,13 @@ impl Files {
         cluster_id: ClusterId,
         params: CreateManifestParams,
     ) -> Result<Manifest, Error> {
-        self.cluster_of_manifests(cluster_id).await?;
+        let stored = self.cluster_of_manifests(cluster_id).await?;
         let folder = params.folder.unwrap_or(ManifestFolder::Manifests);
         let file = ManifestFile { cluster_id, folder, file_name: params.file_name };
         check_name(file.place())?;
         let content = decode_and_check(file.clone(), params.content).await?;
         let _turn = self.manifests.lock(cluster_id).await;
-        self.check_distinct(file.place()).await?;
+        self.check_distinct(file.place(), &stored.record).await?;
         self.keep_manifest(caller, &file, content).await?;
         Ok(response(file))
     }
@@ -84,7 +85,7 @@ impl Files {
             },
         };
         if new.file_name != old.file_name {
-            self.check_distinct(new.place()).await?;
+            self.check_distinct(new.place(), &stored.record).await?;
         }
         self.keep_manifest(caller, &new, content).await?;
         if new != old {
@@ -106,7 +107,7 @@ impl Files {
         let _turn = self.manifests.lock(file.cluster_id).await;
         keys.delete(&self.blob).await?;
         if Usages::read(&stored.record.cluster.feature_usage).contains(USAGE) {
-            let left = list(&self.blob, file.cluster_id).await?;
+            let left = list(&self.blob, file.cluster_id, None).await?;
             let used =
                 left.iter().any(|(manifest, _)| manifest.manifest_source == Some(ManifestSource::User));
             if !used {
@@ -117,17 +118,20 @@ impl Files {
         Ok(())
     }
 
-    async fn check_distinct(&self, place: Place<'_>) -> Result<(), Error> {
-        let twin = Keys::new(Place { folder: other(place.folder), ..place }).map_err(Error::internal)?;
-        if self.blob.exists(&twin.content).await? {
-            return Err(not_distinct(place).into());
+    async fn check_distinct(&self, place: Place<'_>, record: &ClusterRecord) -> Result<(), Error> {
+        let twin = Place { folder: other(place.folder), ..place };
+        let mut taken = self.blob.exists(&Keys::new(twin).map_err(Error::internal)?.content).await?;
+        if let Some(folder) = &record.generated_folder {
+            taken |= self.blob.exists(&generated_content(twin, folder)?).await?;
         }
-        Ok(())
+        if taken { Err(not_distinct(place).into()) } else { Ok(()) }
     }
 
     async fn keep_manifest(&self, caller: &Caller, file: &ManifestFile, content: Bytes) -> Result<(), Error> {
         let keys = Keys::new(file.place()).map_err(Error::internal)?;
-        if !self.blob.exists(&keys.content).await? && list(&self.blob, file.cluster_id).await?.len() >= MOST {
+        if !self.blob.exists(&keys.content).await?
+            && list(&self.blob, file.cluster_id, None).await?.len() >= MOST
+        {
             return Err(too_many(file.place()).into());
         }
         let (database, blob) = (Arc::clone(&self.database), self.blob.clone());
