@@ -39,6 +39,7 @@ targets! {
     api_body
     api_request
     apply
+    backup
     ca_bundle
     certificate_request
     cpio

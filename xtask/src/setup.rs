@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use assisted_lab_tools::{
-    COREOS_INSTALLER, cluster_api, docker_registry, installed, installed_root, kubernetes, on_path, postgres,
+    COREOS_INSTALLER, S3S_FS, cluster_api, docker_registry, installed, installed_root, kubernetes, on_path,
+    postgres,
 };
 use clap::{Args, ValueEnum};
 
@@ -177,6 +178,7 @@ pub fn tools() -> Result<()> {
     packages()?;
     python()?;
     coreos_installer()?;
+    s3s_fs()?;
     build_kubernetes()
 }
 
@@ -190,6 +192,12 @@ pub fn packages() -> Result<()> {
 pub fn coreos_installer() -> Result<()> {
     let quickly = ["--config", "profile.release.opt-level=1"];
     cargo_install("coreos-installer", COREOS_INSTALLER, &quickly)
+}
+
+/// What judges, beside moto, what is said to buckets.
+pub fn s3s_fs() -> Result<()> {
+    let quickly = ["--features", "binary", "--config", "profile.release.opt-level=1"];
+    cargo_install("s3s-fs", S3S_FS, &quickly)
 }
 
 /// The Kubernetes that controllers and installers are tested with, built from its sources once for each version: one

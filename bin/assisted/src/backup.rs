@@ -135,6 +135,13 @@ impl Backup {
         let to = draft.as_file().try_clone().map_err(|error| failed(&error))?;
         let (manifest, _) = write(source, BufWriter::new(to)).await.map_err(Failure::refused)?;
         draft.as_file().sync_all().map_err(|error| failed(&error))?;
+        // An archive that can't be read again is none: it is told now, and not when it is needed.
+        let written = draft.path().to_owned();
+        let read =
+            tokio::task::spawn_blocking(move || verify(&written)).await.map_err(|error| failed(&error))?;
+        if read.map_err(Failure::refused)? != manifest {
+            return Err(failed(&"what was read of it again is not what was written"));
+        }
         draft.persist_noclobber(&self.file).map_err(|error| failed(&error.error))?;
         Report::new(&self.file, &manifest).show(global)
     }

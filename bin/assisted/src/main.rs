@@ -9,6 +9,7 @@ mod controller;
 mod explain;
 mod image_service;
 mod import;
+mod mirror;
 mod serve;
 mod service_operator;
 mod signals;
@@ -51,6 +52,9 @@ enum Command {
     Backup(backup::Backup),
     Restore(backup::Restore),
     Import(Box<import::Import>),
+    /// Installing without the network: what an installation takes, and whether the mirrors have it
+    #[command(subcommand)]
+    Mirror(Box<mirror::Command>),
     #[command(flatten)]
     Client(cli::Command),
     Explain(explain::Explain),
@@ -124,6 +128,7 @@ fn run(program: Program) -> Result<(), Failure> {
         Command::Config(command) => command.run(&program.global),
         Command::Backup(backup) => runtime()?.block_on(backup.run(&program.global)),
         Command::Import(import) => runtime()?.block_on(import.run(&program.global)),
+        Command::Mirror(command) => runtime()?.block_on(command.run(&program.global)),
         Command::Restore(restore) => runtime()?.block_on(restore.run(&program.global)),
         Command::Client(command) => runtime()?.block_on(command.run(&program.global)),
         Command::Explain(explain) => explain.run(),

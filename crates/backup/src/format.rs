@@ -20,6 +20,8 @@ pub(crate) const CHUNK: usize = 4 << 20;
 pub(crate) const MOST_ROWS: u64 = 256 << 20;
 /// Longest small file of a data folder.
 pub(crate) const MOST_DATA: u64 = 1 << 20;
+/// Longest name of a member: keys of files are far shorter.
+pub(crate) const MOST_NAME: u64 = 4096;
 /// Longest manifest: some millions of files.
 pub(crate) const MOST_MANIFEST: u64 = 1 << 30;
 

@@ -7,6 +7,8 @@
 
 mod error;
 mod format;
+#[doc(hidden)]
+pub mod fuzz;
 mod members;
 mod restore;
 mod verify;

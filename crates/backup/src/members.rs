@@ -13,7 +13,8 @@ use tar::Archive;
 
 use crate::error::DamageError;
 use crate::format::{
-    DATA, DataFile, FILES, FORM, MANIFEST, MOST_DATA, MOST_MANIFEST, MOST_ROWS, Manifest, Member, ROWS,
+    DATA, DataFile, FILES, FORM, MANIFEST, MOST_DATA, MOST_MANIFEST, MOST_NAME, MOST_ROWS, Manifest, Member,
+    ROWS,
 };
 
 /// Bytes of a file that are handed on at a time.
@@ -58,17 +59,32 @@ impl<E> From<DamageError> for Ended<E> {
 /// Hands every part of an archive on, and compares all of it with what its manifest says. Parts are handed on before that is known.
 pub(crate) fn read<E>(
     path: &Path,
-    mut take: impl FnMut(Part<'_>) -> Result<(), E>,
+    take: impl FnMut(Part<'_>) -> Result<(), E>,
 ) -> Result<Manifest, Ended<E>> {
     let file = File::open(path).map_err(DamageError::Read)?;
-    let mut archive = Archive::new(GzDecoder::new(BufReader::new(file)));
+    read_from(BufReader::new(file), take)
+}
+
+/// The same out of a reader.
+pub(crate) fn read_from<E>(
+    from: impl Read,
+    mut take: impl FnMut(Part<'_>) -> Result<(), E>,
+) -> Result<Manifest, Ended<E>> {
+    let mut archive = Archive::new(GzDecoder::new(from));
     let mut found = Vec::new();
     let mut names = HashSet::new();
     let mut rows = BTreeMap::new();
     let mut manifest = None;
-    for entry in archive.entries().map_err(DamageError::Format)? {
+    let mut long = None;
+    // As they are: the library would read a long name to its end, however long it is.
+    for entry in archive.entries().map_err(DamageError::Format)?.raw(true) {
         let mut entry = entry.map_err(DamageError::Format)?;
-        let name = String::from_utf8(entry.path_bytes().into_owned()).unwrap_or_default();
+        if entry.header().entry_type().is_gnu_longname() {
+            long = Some(long_name(&mut entry, long.is_some())?);
+            continue;
+        }
+        let name = long.take().or_else(|| String::from_utf8(entry.path_bytes().into_owned()).ok());
+        let name = name.unwrap_or_default();
         let bytes = entry.size();
         let wrong = |why| DamageError::Member { member: name.clone(), why };
         if manifest.is_some() {
@@ -106,9 +122,26 @@ pub(crate) fn read<E>(
     // What stands behind the end marks has to be there as well: only then is the checksum of everything compared.
     let rest = io::copy(&mut archive.into_inner().take(PIECE as u64), &mut io::sink());
     rest.map_err(DamageError::Format)?;
+    if long.is_some() {
+        return Err(DamageError::Cut.into());
+    }
     let manifest = manifest.ok_or(DamageError::Cut)?;
     compare(&manifest, &found, &rows)?;
     Ok(manifest)
+}
+
+/// A name that has no room in the head of its member; it stands before that, once.
+fn long_name(entry: &mut impl Read, is_second: bool) -> Result<String, DamageError> {
+    const MEMBER: &str = "the name of a member";
+    let wrong = |why| DamageError::Member { member: MEMBER.to_owned(), why };
+    if is_second {
+        return Err(wrong("is there twice"));
+    }
+    let mut name = whole(entry, MOST_NAME, MEMBER)?;
+    if name.last() == Some(&0) {
+        name.pop();
+    }
+    String::from_utf8(name).map_err(|_| wrong("is no text"))
 }
 
 /// The content of a member that has to be short.

@@ -19,7 +19,7 @@ pub mod server;
 mod token;
 
 pub use api::{ApiAddress, ApiError};
-pub use base::{FetchOptions, StoreError};
+pub use base::{FetchOptions, Probe, StoreError};
 pub use catalog::{Catalog, CatalogError, OsImage};
 pub use images::{Background, Images, Options, StartError};
 

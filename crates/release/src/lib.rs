@@ -1,6 +1,7 @@
 //! Releases of OpenShift, read straight from image registries and their mirrors: which images they are made of, and the
 //! installer program in one of them. Neither a container runtime nor another program is needed.
 
+pub mod availability;
 pub mod cache;
 pub mod catalogue;
 pub mod error;
@@ -15,6 +16,7 @@ pub mod reference;
 pub mod registry;
 
 pub use assisted_base::http::Proxies;
+pub use availability::{Depth, Survey};
 pub use cache::{Bounds, Cache, CacheError, Key, Lease};
 pub use catalogue::{Catalogue, CatalogueError, Origins};
 pub use error::{PullError, RegistryError};

@@ -6,6 +6,7 @@ use std::process::{Child, Stdio};
 use tempfile::TempDir;
 
 use crate::listener::await_listener;
+use crate::shared::shared;
 use crate::{Error, Port, python, tied};
 
 const PROGRAM: &str = "moto_server";
@@ -52,20 +53,7 @@ impl AwsServer {
     /// # Errors
     /// As [`Self::start`].
     pub fn shared() -> Result<String, Error> {
-        let (send, receive) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
-            let server = Self::start();
-            let _ = send.send(server.as_ref().map(|server| server.url.clone()).map_err(ToString::to_string));
-            // It ends with this thread.
-            loop {
-                std::thread::park();
-            }
-        });
-        match receive.recv() {
-            Ok(Ok(url)) => Ok(url),
-            Ok(Err(log)) => Err(Error::Silent { log }),
-            Err(_) => Err(Error::Silent { log: String::new() }),
-        }
+        shared(Self::start, |server| server.url.clone())
     }
 }
 

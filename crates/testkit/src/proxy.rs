@@ -37,6 +37,7 @@ pub enum Fault {
 /// A request that was seen.
 #[derive(Clone, Debug)]
 pub struct Seen {
+    pub method: String,
     pub path: String,
     pub range: Option<String>,
     pub authorized: bool,
@@ -119,7 +120,8 @@ async fn answer(
     let fault = {
         let mut state = state.lock().unwrap();
         let authorized = request.headers().contains_key("authorization");
-        state.seen.push(Seen { path: path.clone(), range, authorized });
+        let method = request.method().to_string();
+        state.seen.push(Seen { method, path: path.clone(), range, authorized });
         let fault =
             state.faults.iter_mut().find(|(part, times, _)| *times > 0 && path.contains(part.as_str()));
         fault.map(|(_, times, fault)| {
@@ -148,7 +150,7 @@ async fn answer(
         }
         _ => {}
     }
-    let mut forwarded = client.get(format!("http://{registry}{path}"));
+    let mut forwarded = client.request(request.method().clone(), format!("http://{registry}{path}"));
     for (name, value) in request.headers() {
         let whole = name == "range" && matches!(fault, Some(Fault::Whole));
         if whole || matches!(name.as_str(), "host" | "connection") {

@@ -4,6 +4,7 @@ pub mod agent_answer;
 pub mod api_body;
 pub mod api_request;
 pub mod apply;
+pub mod backup;
 pub mod ca_bundle;
 pub mod certificate_request;
 pub mod cpio;

@@ -14,6 +14,9 @@ pub use system::{docker_registry, on_path, postgres};
 /// Version of coreos-installer that judges our images and goes into the lab's.
 pub const COREOS_INSTALLER: &str = "0.27.0";
 
+/// Version of the second server that speaks as S3 does, which judges what is said to buckets.
+pub const S3S_FS: &str = "0.12.0";
+
 /// Something of the cache is not there.
 #[derive(Debug, thiserror::Error)]
 pub enum Missing {
@@ -56,6 +59,14 @@ pub fn installed(name: &str, version: &str) -> Result<PathBuf, Missing> {
 /// When it has not been installed yet.
 pub fn coreos_installer() -> Result<PathBuf, Missing> {
     installed("coreos-installer", COREOS_INSTALLER)
+}
+
+/// The second judge of what is said to buckets.
+///
+/// # Errors
+/// When it has not been installed yet.
+pub fn s3s_fs() -> Result<PathBuf, Missing> {
+    installed("s3s-fs", S3S_FS)
 }
 
 /// The Python environment's interpreter: what `ASSISTED_PYTHON` names, else that of the cache. The environment's programs are

@@ -20,7 +20,7 @@ use crate::run::{cache, cargo, programs, root, step, target_dir};
 use crate::{check_citations, check_deps, check_recipes, check_shell, contract, dist, docs, setup, ui};
 use binaries::{Binary, What};
 use needs::{
-    CHROMIUM, CLUSTER_API, COREOS_INSTALLER, HOST_PROGRAM, KUBERNETES, LAB_IMAGE, PROGRAMS, PYTHON, UI,
+    CHROMIUM, CLUSTER_API, COREOS_INSTALLER, HOST_PROGRAM, KUBERNETES, LAB_IMAGE, PROGRAMS, PYTHON, S3, UI,
 };
 use results::{Skip, Sum};
 use stage::{End, Ended, Kind, Stage};
@@ -137,6 +137,7 @@ impl Run {
             self.stage(PROGRAMS, before_programs, Kind::Cargo, || programs().map(drop)),
             self.stage(CHROMIUM, &[PACKAGES], Kind::Other, ui::browser),
             self.stage(COREOS_INSTALLER, &[first], Kind::Other, setup::coreos_installer),
+            self.stage(S3, &[first], Kind::Other, setup::s3s_fs),
             self.stage(LAB_IMAGE, &[PROGRAMS, COREOS_INSTALLER], Kind::Other, move || {
                 setup::lab_image(&image)
             }),

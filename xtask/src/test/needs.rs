@@ -6,6 +6,7 @@ pub const PROGRAMS: &str = "programs";
 pub const COREOS_INSTALLER: &str = "coreos-installer";
 pub const KUBERNETES: &str = "kubernetes";
 pub const CLUSTER_API: &str = "cluster api";
+pub const S3: &str = "s3s-fs";
 pub const LAB_IMAGE: &str = "lab image";
 pub const HOST_PROGRAM: &str = "program for hosts";
 pub const UI: &str = "web UI";
@@ -50,11 +51,11 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-capi", "etcd, docker-registry, ignition-validate, jq", &[KUBERNETES, CLUSTER_API]),
     of("assisted-service", "PostgreSQL, docker-registry, ignition-validate", &[PYTHON]),
     of("assisted-store", "PostgreSQL", &[PROGRAMS]),
-    of("assisted-backup", "PostgreSQL", &[]),
-    of("assisted-import", "PostgreSQL", &[]),
+    of("assisted-backup", "PostgreSQL", &[PYTHON]),
+    of("assisted-import", "PostgreSQL", &[PYTHON]),
     of("assisted-testkit", "PostgreSQL, docker-registry, etcd", &[KUBERNETES]),
     of("assisted-bmc", "", &[PYTHON]),
-    of("assisted-blob", "", &[PYTHON]),
+    of("assisted-blob", "", &[PYTHON, S3]),
     as_root("assisted-agent", "chrony, dnsmasq, fio, iproute2", &[]),
     of("assisted-release", "docker-registry", &[]),
     of("assisted-isokit", "xorriso", &[COREOS_INSTALLER]),

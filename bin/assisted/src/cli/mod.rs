@@ -19,7 +19,7 @@ mod machine;
 mod manifest;
 mod mcp;
 mod operator;
-mod progress;
+pub mod progress;
 mod render;
 mod save;
 mod token;
@@ -29,7 +29,7 @@ mod watch;
 
 use assisted_console::{Failure, Global};
 use clap::Subcommand;
-pub use common::{host_name, inventory};
+pub use common::{Context, host_name, inventory};
 
 /// What can be done to the service's objects.
 #[derive(Subcommand, Debug)]
@@ -76,7 +76,7 @@ pub enum Command {
 impl Command {
     /// Runs the command against the service.
     pub async fn run(self, global: &Global) -> Result<(), Failure> {
-        let context = common::Context::new(global)?;
+        let context = Context::new(global)?;
         match self {
             Self::Cluster(command) => Box::pin(command.run(&context)).await,
             Self::InfraEnv(command) => command.run(&context).await,

@@ -23,6 +23,14 @@ pub fn waiting() -> ProgressBar {
     bar
 }
 
+/// A bar for so many things that are looked at.
+pub fn count(all: usize) -> ProgressBar {
+    let bar = ProgressBar::new(all.try_into().unwrap_or(u64::MAX))
+        .with_style(style("{bar:40} {pos} of {len} {elapsed} {msg}"));
+    bar.enable_steady_tick(TURN);
+    bar
+}
+
 /// A bar for what is done to a hundredth part at a time.
 pub fn percent() -> ProgressBar {
     let bar = ProgressBar::new(100).with_style(style("{bar:40} {percent:>3} % {elapsed} {msg}"));

@@ -127,19 +127,19 @@ fn an_image_service_alone_must_know_whom_to_ask() {
 }
 
 /// A key pair for tokens; made for these tests.
-struct Keys {
-    private: &'static str,
-    public: &'static str,
+pub struct Keys {
+    pub private: &'static str,
+    pub public: &'static str,
 }
 
-const ONE: Keys =
+pub const ONE: Keys =
     Keys { private: include_str!("../data/one.key.pem"), public: include_str!("../data/one.public.pem") };
-const OTHER: Keys =
+pub const OTHER: Keys =
     Keys { private: include_str!("../data/other.key.pem"), public: include_str!("../data/other.public.pem") };
 
 impl Keys {
     /// A token for an infra-env that is valid until some hours from now.
-    fn token(&self, infra_env: &str, hours: i64) -> String {
+    pub fn token(&self, infra_env: &str, hours: i64) -> String {
         let signer = Signer::new(&self.private.into()).unwrap();
         let resource = TokenResource::InfraEnv(infra_env.parse().unwrap());
         signer.token(resource, Timestamp::now() + Span::new().hours(hours)).unwrap().expose().to_owned()

@@ -1,5 +1,7 @@
 //! An installation of the replaced service is taken over, and its hosts go on.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -7,6 +9,7 @@ use assisted_testkit::Postgres;
 use serde_json::{Value, json};
 use tokio_postgres::NoTls;
 
+use crate::images;
 use crate::secrets::ask;
 use crate::service::{Service, text};
 
@@ -64,6 +67,51 @@ fn a_service_is_taken_over_with_the_hosts_that_poll() {
     let told = import(service.dir.path(), &["--from", &theirs]);
     assert!(text(&told.stderr).contains("another service is at work"), "{}", text(&told.stderr));
     assert!(!service.log().contains("fence-secret"), "{}", service.log());
+}
+
+/// The status that a host's poll gets, with the token that its agent was given by the replaced service.
+fn poll(service: &Service, host: &str, token: Option<&str>) -> String {
+    let header = token.map_or_else(String::new, |token| format!("X-Secret-Key: {token}\r\n"));
+    let address = service.url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let path = format!("/api/assisted-install{host}/instructions");
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{header}\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.lines().next().unwrap().to_owned()
+}
+
+#[test]
+fn hosts_poll_on_with_the_tokens_that_they_have() {
+    let (theirs, dir) = (theirs(), tempfile::tempdir().unwrap());
+    let came = import(dir.path(), &["--from", &theirs]);
+    assert!(came.status.success(), "{}", text(&came.stderr));
+    let service = Service::on_with_env(
+        dir,
+        &[
+            ("GENERATOR", "simulation"),
+            ("AUTH_TYPE", "local"),
+            ("EC_PRIVATE_KEY_PEM", images::ONE.private),
+            ("EC_PUBLIC_KEY_PEM", images::ONE.public),
+        ],
+    );
+    let infra_env = "20000000-0000-4000-8000-000000000001";
+    let host = format!("/v2/infra-envs/{infra_env}/hosts/30000000-0000-4000-8000-000000000001");
+    // The replaced service has signed with the same key.
+    let status = poll(&service, &host, Some(&images::ONE.token(infra_env, 1)));
+    assert!(status.contains(" 200"), "{status}\n{}", service.log());
+    for token in [
+        None,
+        Some(images::OTHER.token(infra_env, 1)),
+        Some(images::ONE.token("20000000-0000-4000-8000-000000000002", 1)),
+        Some(images::ONE.token(infra_env, -1)),
+    ] {
+        let status = poll(&service, &host, token.as_deref());
+        assert!(
+            status.contains(" 401") || status.contains(" 403") || status.contains(" 404"),
+            "{token:?}: {status}"
+        );
+    }
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod login;
 mod machines;
 mod mcp;
 mod memory;
+mod mirror;
 mod openshift;
 mod secrets;
 mod service;

@@ -44,6 +44,32 @@ async fn an_archive_goes_to_either_engine() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_go_out_of_buckets_and_into_them() {
+    for (from, to) in [
+        (World::sqlite().in_a_bucket(), World::sqlite()),
+        (World::sqlite(), World::postgres().in_a_bucket()),
+        (World::postgres().in_a_bucket(), World::sqlite().in_a_bucket()),
+    ] {
+        let id = from.fill().await;
+        let manifest = from.write(true).await;
+        assert_eq!(verify(&from.archive()).unwrap(), manifest);
+        assert_eq!(manifest.files(), 3);
+        assert_eq!(to.restore(&from.archive()).await.unwrap(), manifest);
+        assert_eq!(to.files().await.all().await.unwrap().len(), 3);
+        let files = to.files().await.sealed(to.keys().await);
+        assert_eq!(read(&files, &format!("{id}/short")).await, SECRET.as_bytes());
+        assert!(read(&files, &format!("{id}/long/{}", "x".repeat(200))).await == long());
+        let again = to.restore(&from.archive()).await.unwrap_err();
+        assert!(matches!(again, RestoreError::Database(_)), "{again}");
+        // What nobody put there is found in a bucket, too.
+        let other = World::sqlite().in_a_bucket();
+        other.files().await.put(&key("a/b"), "c").await.unwrap();
+        let refused = other.restore(&from.archive()).await.unwrap_err();
+        assert!(matches!(&refused, RestoreError::Strange(name) if name == "a/b"), "{refused}");
+    }
+}
+
 async fn read(files: &Blob, name: &str) -> Vec<u8> {
     files.get(&key(name), LONG as u64).await.unwrap().to_vec()
 }

@@ -57,6 +57,40 @@ fn archive(world: &World, members: &[Member<'_>]) -> Result<(), DamageError> {
     verify(&world.archive()).map(drop)
 }
 
+/// The head of a member, of a type and a size, whatever comes behind it.
+fn head(name: &str, kind: tar::EntryType, size: u64) -> Header {
+    let mut header = Header::new_gnu();
+    header.set_size(size);
+    header.set_entry_type(kind);
+    header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
+    header.set_cksum();
+    header
+}
+
+#[test]
+fn names_are_bounded() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("archive");
+    let told = |members: &[(tar::EntryType, &[u8])]| {
+        let mut builder = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+        for (kind, content) in members {
+            builder.append(&head("././@LongLink", *kind, content.len() as u64), *content).unwrap();
+        }
+        std::fs::write(&path, builder.into_inner().unwrap().finish().unwrap()).unwrap();
+        verify(&path).unwrap_err().to_string()
+    };
+    let long = vec![b'n'; 5000];
+    assert!(told(&[(tar::EntryType::GNULongName, &long)]).contains("is too long"));
+    let twice = told(&[(tar::EntryType::GNULongName, b"files/a"), (tar::EntryType::GNULongName, b"files/a")]);
+    assert!(twice.contains("is there twice"), "{twice}");
+    assert!(told(&[(tar::EntryType::GNULongName, b"files/a")]).contains("is cut"));
+    assert!(told(&[(tar::EntryType::GNULongName, b"\xff")]).contains("is no text"));
+    for kind in [tar::EntryType::GNULongLink, tar::EntryType::XHeader, tar::EntryType::GNUSparse] {
+        let told = told(&[(kind, &long)]);
+        assert!(told.contains("is no file"), "{kind:?}: {told}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_archive_of_somebody_else_is_refused() {
     let world = World::sqlite();

@@ -2,17 +2,20 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use assisted_backup::{DataFile, Manifest, Place, RestoreError, Source, restore, write};
-use assisted_blob::{Blob, Key};
+use assisted_base::http::Trust;
+use assisted_blob::{Blob, Key, S3};
 use assisted_core::model::cluster::ClusterRecord;
 use assisted_seal::{KeyFile, Keyring};
 use assisted_store::{Batch, Due, Options, Store};
-use assisted_testkit::Postgres;
+use assisted_testkit::{AwsServer, Postgres};
 use assisted_wire::id::ClusterId;
 use jiff::Timestamp;
 use serde_json::json;
 use tempfile::TempDir;
+use uuid::Uuid;
 
 /// What stands in a pull secret.
 pub const SECRET: &str = "hunter2-pull";
@@ -22,18 +25,36 @@ pub const LONG: usize = 9 << 20;
 pub struct World {
     pub dir: TempDir,
     pub database: String,
+    /// Where the files are, unless in the folder.
+    bucket: Option<S3>,
 }
 
 impl World {
+    /// The same with files in a bucket of its own.
+    pub fn in_a_bucket(self) -> Self {
+        static SERVER: OnceLock<String> = OnceLock::new();
+        let server = SERVER.get_or_init(|| AwsServer::shared().unwrap());
+        let bucket = S3 {
+            endpoint: server.parse().unwrap(),
+            region: "us-east-1".to_owned(),
+            bucket: format!("b-{}", Uuid::new_v4().simple()),
+            access_key: "me".to_owned(),
+            secret_key: "hush".into(),
+            create: true,
+            trust: Trust::System,
+        };
+        Self { bucket: Some(bucket), ..self }
+    }
+
     pub fn sqlite() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let database = format!("sqlite:{}", dir.path().join("assisted.db").display());
-        Self { dir, database }
+        Self { dir, database, bucket: None }
     }
 
     pub fn postgres() -> Self {
         let database = Postgres::start().unwrap().create_database().unwrap();
-        Self { dir: tempfile::tempdir().unwrap(), database }
+        Self { dir: tempfile::tempdir().unwrap(), database, bucket: None }
     }
 
     pub fn key_path(&self) -> PathBuf {
@@ -56,7 +77,10 @@ impl World {
 
     /// The files, as they are kept.
     pub async fn files(&self) -> Blob {
-        Blob::open(self.dir.path().join("files")).await.unwrap()
+        match &self.bucket {
+            Some(bucket) => Blob::bucket(bucket.clone()).await.unwrap(),
+            None => Blob::open(self.dir.path().join("files")).await.unwrap(),
+        }
     }
 
     /// A cluster, files and work that somebody has taken.

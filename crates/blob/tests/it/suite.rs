@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use assisted_base::http::Trust;
 use assisted_blob::{Blob, Error, S3};
 use assisted_seal::{Key as SealKey, Keyring, Keys};
-use assisted_testkit::AwsServer;
+use assisted_testkit::{AwsServer, S3Server};
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use tempfile::TempDir;
@@ -19,13 +19,29 @@ use super::{LIMIT, files, key};
 #[derive(Clone, Copy)]
 enum Place {
     Directory,
-    Bucket,
+    Bucket(Server),
+}
+
+/// Servers that keep buckets.
+#[derive(Clone, Copy)]
+enum Server {
+    Moto,
+    /// It verifies each signature.
+    S3sFs,
 }
 
 /// A bucket that no other test uses.
 pub(crate) fn bucket(create: bool) -> S3 {
-    static SERVER: OnceLock<String> = OnceLock::new();
-    let server = SERVER.get_or_init(|| AwsServer::shared().unwrap());
+    bucket_at(Server::Moto, create)
+}
+
+fn bucket_at(server: Server, create: bool) -> S3 {
+    static MOTO: OnceLock<String> = OnceLock::new();
+    static S3S_FS: OnceLock<String> = OnceLock::new();
+    let server = match server {
+        Server::Moto => MOTO.get_or_init(|| AwsServer::shared().unwrap()),
+        Server::S3sFs => S3S_FS.get_or_init(|| S3Server::shared().unwrap()),
+    };
     S3 {
         endpoint: server.parse().unwrap(),
         region: "us-east-1".to_owned(),
@@ -46,13 +62,13 @@ impl Place {
         let dir = tempfile::tempdir().unwrap();
         let blob = match self {
             Self::Directory => Blob::open(folder(&dir)).await,
-            Self::Bucket => Blob::bucket(bucket(true)).await,
+            Self::Bucket(server) => Blob::bucket(bucket_at(server, true)).await,
         };
         (dir, blob.unwrap())
     }
 }
 
-macro_rules! in_both_places {
+macro_rules! in_all_places {
     ($($test:ident),+ $(,)?) => {
         mod directory {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -63,13 +79,19 @@ macro_rules! in_both_places {
         mod bucket {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn $test() {
-                super::$test(super::Place::Bucket).await;
+                super::$test(super::Place::Bucket(super::Server::Moto)).await;
+            })+
+        }
+        mod second_server {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+            async fn $test() {
+                super::$test(super::Place::Bucket(super::Server::S3sFs)).await;
             })+
         }
     };
 }
 
-in_both_places![
+in_all_places![
     what_is_put_is_got,
     parts_are_clipped_to_the_file,
     streams_are_written_whole_or_not_at_all,
@@ -206,7 +228,7 @@ async fn writers_and_deleters_do_not_disturb_each_other(place: Place) {
     let (dir, blob) = place.open().await;
     let rounds = match place {
         Place::Directory => 50,
-        Place::Bucket => 5,
+        Place::Bucket(_) => 5,
     };
     let tasks = (0..8).map(|n| {
         let blob = blob.clone();
@@ -315,6 +337,13 @@ async fn a_bucket_that_is_not_there_is_made_or_told() {
     let again = Blob::bucket(place).await.unwrap();
     assert_eq!(again.get(&key("a"), LIMIT).await.unwrap(), "b");
     assert_eq!(again.usage().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_wrong_secret_is_told() {
+    let place = S3 { secret_key: "guess".into(), ..bucket_at(Server::S3sFs, true) };
+    let told = assisted_base::error::chain(&Blob::bucket(place).await.unwrap_err());
+    assert!(told.contains("is not open to AWS_ACCESS_KEY_ID") && !told.contains("guess"), "{told}");
 }
 
 #[tokio::test]

@@ -11,9 +11,11 @@ use assisted_base::error::chain;
 use assisted_base::http::{Addresses, Proxies, Trust, authorities_of_file, builder};
 use assisted_isokit::pxe::Thresholds;
 use bytes::BytesMut;
-use http::header::{ACCEPT_ENCODING, CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, LOCATION, RANGE};
+use http::header::{
+    ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, LOCATION, RANGE,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use reqwest::{Client, Response};
+use reqwest::{Client, Method, Response};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use url::Url;
@@ -209,7 +211,28 @@ impl Fetcher {
         Ok(file)
     }
 
+    /// Whether a server has an image, and how long it is, where it says so: nothing of it is fetched.
+    pub async fn probe(&self, url: &Url) -> Result<Option<u64>, FetchError> {
+        let response = self.ask(&Method::HEAD, url, None).await?;
+        match response.status() {
+            StatusCode::OK => {
+                let length = response.headers().get(CONTENT_LENGTH);
+                Ok(length.and_then(|length| length.to_str().ok()?.parse().ok()))
+            }
+            status => Err(FetchError::Status(status)),
+        }
+    }
+
     async fn get(&self, url: &Url, rest: Option<(u64, &Origin)>) -> Result<Response, FetchError> {
+        self.ask(&Method::GET, url, rest).await
+    }
+
+    async fn ask(
+        &self,
+        method: &Method,
+        url: &Url,
+        rest: Option<(u64, &Origin)>,
+    ) -> Result<Response, FetchError> {
         let rest = rest.and_then(|(from, origin)| Some((from, origin.validator.as_ref()?)));
         let mut at = url.clone();
         // The image's own address was set by somebody.
@@ -218,7 +241,8 @@ impl Fetcher {
         }
         for _ in 0..=MOST_REDIRECTS {
             // What is stored is the image itself, and its length has to be known. Headers and query that an operator has set are for the server of the image alone.
-            let mut request = self.http()?.get(at.clone()).header(ACCEPT_ENCODING, "identity");
+            let mut request =
+                self.http()?.request(method.clone(), at.clone()).header(ACCEPT_ENCODING, "identity");
             if at.origin() == url.origin() {
                 request = request.headers(self.headers.clone());
             }

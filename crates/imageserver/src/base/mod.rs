@@ -10,6 +10,7 @@ mod downloader;
 mod fetch;
 mod fetch_context;
 mod part;
+mod probe;
 mod while_downloading;
 
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ use assisted_base::http::TrustError;
 use assisted_base::retry::{Backoff, Jitter};
 pub use fetch::FetchOptions;
 use parking_lot::Mutex;
+pub use probe::Probe;
 use serde::Serialize;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;

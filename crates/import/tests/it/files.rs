@@ -1,12 +1,18 @@
 //! Files come with what is known of them.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
+use std::sync::OnceLock;
 
-use assisted_blob::{Blob, Key};
+use assisted_base::http::Trust;
+use assisted_blob::{Blob, Key, S3};
 use assisted_import::Kind;
 use assisted_store::Deleted;
+use assisted_testkit::AwsServer;
 use assisted_wire::id::ClusterId;
 use rustix::fs::XattrFlags;
+use uuid::Uuid;
 
 use crate::world::{Ours, Theirs, id};
 
@@ -82,4 +88,63 @@ async fn files_of_a_folder_come_with_their_marks_and_once() {
     let again = ours.take(&theirs, Some(&from)).await;
     assert_eq!((again.of(Kind::Files).taken, again.of(Kind::Files).there), (0, 9));
     assert_eq!(got("manifests/openshift/noted.yaml").await.as_deref(), Some("changed here"));
+}
+
+/// A bucket of a server in memory, that no other test uses.
+fn bucket() -> S3 {
+    static SERVER: OnceLock<String> = OnceLock::new();
+    let server = SERVER.get_or_init(|| AwsServer::shared().unwrap());
+    S3 {
+        endpoint: server.parse().unwrap(),
+        region: "us-east-1".to_owned(),
+        bucket: format!("b-{}", Uuid::new_v4().simple()),
+        access_key: "me".to_owned(),
+        secret_key: "hush".into(),
+        create: true,
+        trust: Trust::System,
+    }
+}
+
+/// Puts an object as the replaced service does, with what it notes on it. The server lets everybody in.
+fn put(place: &S3, key: &str, content: &str, source: Option<&str>) {
+    let host = place.endpoint.as_str().trim_start_matches("http://").trim_end_matches('/');
+    let note = source.map(|source| format!("x-amz-meta-assisted-installer-manifest-source: {source}\r\n"));
+    let mut stream = TcpStream::connect(host).unwrap();
+    write!(
+        stream,
+        "PUT /{}/{key} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{}Content-Length: {}\r\n\r\n{content}",
+        place.bucket,
+        note.unwrap_or_default(),
+        content.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_of_a_bucket_come_into_a_bucket() {
+    let theirs = Theirs::filled().await;
+    let (there, here) = (bucket(), bucket());
+    let from = Blob::bucket(there.clone()).await.unwrap();
+    let cluster = id::<ClusterId>(1, 7).to_string();
+    put(&there, &format!("{cluster}/kubeconfig"), "kubeconfig-secret", None);
+    put(&there, &format!("{cluster}/manifests/openshift/a.yaml"), "a", Some("user"));
+    put(&there, &format!("{cluster}/manifests/openshift/b.yaml"), "b", Some("system"));
+    put(&there, &format!("{cluster}/logs/controller/logs.tar.gz"), "logs", None);
+    let ours = Ours::on_postgres().await.with_files(Blob::bucket(here.clone()).await.unwrap());
+    let report = ours.take(&theirs, Some(&from)).await;
+    assert_eq!(report.of(Kind::Files).taken, 4, "{:?}", report.left);
+    let got = async |key: &str| text(&ours.files, &format!("{cluster}/{key}")).await;
+    assert_eq!(got("kubeconfig").await.as_deref(), Some("kubeconfig-secret"));
+    let mark = |name: &str| format!("manifest-attributes/openshift/{name}/user-supplied");
+    assert!(got(&mark("a.yaml")).await.is_some() && got(&mark("b.yaml")).await.is_none());
+    // Sealed there, too; and what is theirs is as it was.
+    let kept = Blob::bucket(here).await.unwrap();
+    let sealed = kept.get(&Key::new(format!("{cluster}/kubeconfig")).unwrap(), 1 << 20).await.unwrap();
+    assert!(!sealed.windows(6).any(|part| part == b"secret"));
+    assert_eq!(from.all().await.unwrap().len(), 4);
+    let again = ours.take(&theirs, Some(&from)).await;
+    assert_eq!((again.of(Kind::Files).taken, again.of(Kind::Files).there), (0, 4));
 }

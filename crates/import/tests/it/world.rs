@@ -43,6 +43,7 @@ pub struct Ours {
     pub address: String,
     pub store: Store,
     pub files: Blob,
+    keys: Keyring,
 }
 
 impl Ours {
@@ -61,8 +62,13 @@ impl Ours {
         let keys = Keyring::generate().unwrap();
         let store = Store::open(&address).await.unwrap();
         store.unlock(&keys).await.unwrap();
-        let files = Blob::open(dir.path().join("files")).await.unwrap().sealed(keys);
-        Self { dir, address, store, files }
+        let files = Blob::open(dir.path().join("files")).await.unwrap().sealed(keys.clone());
+        Self { dir, address, store, files, keys }
+    }
+
+    /// The same with files elsewhere.
+    pub fn with_files(self, files: Blob) -> Self {
+        Self { files: files.sealed(self.keys.clone()), ..self }
     }
 
     pub async fn take(&self, theirs: &Theirs, files: Option<&Blob>) -> Report {

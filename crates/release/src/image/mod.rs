@@ -51,7 +51,7 @@ impl Session {
         }
     }
 
-    async fn image_at(
+    pub(crate) async fn image_at(
         &self,
         source: &Source,
         wanted: &Reference,
@@ -107,6 +107,11 @@ impl Image {
     /// Where it was found: a mirror, or the source itself.
     pub fn home(&self) -> &Reference {
         &self.home.reference
+    }
+
+    /// What it is made of: its configuration and its layers.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Descriptor> {
+        std::iter::once(&self.manifest.config).chain(&self.manifest.layers)
     }
 
     /// Reads small files, each at most `limit` bytes long; `None` for those that are not there.

@@ -127,26 +127,40 @@ impl Mirrors {
 
     /// Where an image is asked for, in this order. Empty when its source is blocked and no mirror takes it.
     pub fn sources(&self, reference: &Reference) -> Vec<Source> {
-        let whole = reference.repository.to_string();
-        let matching = self.rules.iter().filter_map(|rule| Some((rule, matched(&rule.prefix, &whole)?)));
-        let Some((rule, length)) = matching.max_by_key(|(rule, _)| rule.prefix.len()) else {
+        let Some(decided) = self.decided(reference) else {
             return vec![Source { reference: reference.clone(), insecure: false }];
         };
-        let moved = |location: &str, insecure| {
-            let rest = whole.get(length..).unwrap_or_default();
-            let repository = format!("{location}{rest}").parse::<Reference>().ok()?.repository;
-            Some(Source { reference: Reference { repository, ..reference.clone() }, insecure })
-        };
-        let taking = rule.mirrors.iter().filter(|mirror| mirror.pull.covers(reference));
-        let mut sources: Vec<_> =
-            taking.filter_map(|mirror| moved(&mirror.location, mirror.insecure)).collect();
-        if !rule.blocked {
-            sources.extend(match &rule.location {
-                Some(location) => moved(location, rule.insecure),
-                None => Some(Source { reference: reference.clone(), insecure: rule.insecure }),
-            });
+        let mut sources = decided.copies(|mirror| mirror.pull.covers(reference));
+        if !decided.rule.blocked {
+            sources.extend(decided.own());
         }
         sources
+    }
+
+    /// The mirrors that are asked for an image, in this order, without its own source; empty where no rule names any.
+    pub fn copies(&self, reference: &Reference) -> Vec<Source> {
+        self.decided(reference)
+            .map_or_else(Vec::new, |decided| decided.copies(|mirror| mirror.pull.covers(reference)))
+    }
+
+    /// Where mirrors keep what has the name of an image, whether they are asked for it by that name or not.
+    pub fn all_copies(&self, reference: &Reference) -> Vec<Source> {
+        self.decided(reference).map_or_else(Vec::new, |decided| decided.copies(|_| true))
+    }
+
+    /// Where an image is when no mirror is asked; whether it is blocked says nothing here.
+    pub fn own(&self, reference: &Reference) -> Source {
+        let own = self.decided(reference).and_then(|decided| decided.own());
+        own.unwrap_or_else(|| Source { reference: reference.clone(), insecure: false })
+    }
+
+    /// The rule that decides about an image.
+    fn decided<'a>(&'a self, reference: &'a Reference) -> Option<Decided<'a>> {
+        let whole = reference.repository.to_string();
+        let matching = self.rules.iter().filter_map(|rule| Some((rule, matched(&rule.prefix, &whole)?)));
+        let (rule, length) = matching.max_by_key(|(rule, _)| rule.prefix.len())?;
+        let rest = whole.get(length..).unwrap_or_default().to_owned();
+        Some(Decided { rule, reference, rest })
     }
 
     /// Sources and their mirrors for images that are named by digest, as install configs want them. What they can't say is
@@ -159,6 +173,33 @@ impl Mirrors {
         };
         let all = self.rules.iter().map(told);
         all.filter(|(source, mirrors)| !mirrors.is_empty() && !source.starts_with("*.")).collect()
+    }
+}
+
+/// A rule about an image.
+struct Decided<'a> {
+    rule: &'a Rule,
+    reference: &'a Reference,
+    /// What of the image's name stands behind the prefix.
+    rest: String,
+}
+
+impl Decided<'_> {
+    fn copies(&self, takes: impl Fn(&Mirror) -> bool) -> Vec<Source> {
+        let taking = self.rule.mirrors.iter().filter(|mirror| takes(mirror));
+        taking.filter_map(|mirror| self.moved(&mirror.location, mirror.insecure)).collect()
+    }
+
+    fn own(&self) -> Option<Source> {
+        match &self.rule.location {
+            Some(location) => self.moved(location, self.rule.insecure),
+            None => Some(Source { reference: self.reference.clone(), insecure: self.rule.insecure }),
+        }
+    }
+
+    fn moved(&self, location: &str, insecure: bool) -> Option<Source> {
+        let repository = format!("{location}{}", self.rest).parse::<Reference>().ok()?.repository;
+        Some(Source { reference: Reference { repository, ..self.reference.clone() }, insecure })
     }
 }
 
@@ -237,6 +278,13 @@ mod tests {
         let pinned = format!("quay.io/a{DIGEST}");
         assert_eq!(candidates(&mirrors, &pinned), [format!("m.d/a{DIGEST}"), pinned]);
         assert_eq!(mirrors.by_digest(), [("quay.io/a".to_owned(), vec!["m.d/a".to_owned()])]);
+        let names = |sources: Vec<Source>| -> Vec<_> {
+            sources.iter().map(|source| source.reference.to_string()).collect()
+        };
+        let (tagged, other) = ("quay.io/a:t".parse().unwrap(), "quay.io/b:t".parse().unwrap());
+        assert_eq!(names(mirrors.copies(&tagged)), ["m.t/a:t"]);
+        assert_eq!(names(mirrors.all_copies(&tagged)), ["m.d/a:t", "m.t/a:t"]);
+        assert!(mirrors.copies(&other).is_empty() && mirrors.own(&other).reference == other);
     }
 
     #[test]

@@ -100,6 +100,16 @@ impl Release {
         self.image.architectures()
     }
 
+    /// The release by the digest that is read for one architecture; its own where it is for one alone.
+    pub fn image(&self) -> &Reference {
+        self.image.pinned()
+    }
+
+    /// All images that it is made of, by their names in it.
+    pub fn components(&self) -> &BTreeMap<String, Reference> {
+        &self.components
+    }
+
     /// The name of one of its images.
     ///
     /// # Errors

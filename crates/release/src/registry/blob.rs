@@ -53,7 +53,13 @@ impl Download<'_> {
         if self.got == of {
             return Ok(());
         }
-        let ask = Get { path: format!("blobs/{digest}"), accept: None, from: self.got, source: self.source };
+        let ask = Get {
+            path: format!("blobs/{digest}"),
+            head: false,
+            accept: None,
+            from: self.got,
+            source: self.source,
+        };
         let mut answer = self.session.ask(&ask).await.map_err(|error| match error {
             RegistryError::NoImage => RegistryError::NoBlob(digest),
             // It has no more than what came: a part of the layer.

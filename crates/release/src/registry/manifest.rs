@@ -9,7 +9,7 @@ use crate::error::RegistryError;
 use crate::mirror::Source;
 use crate::reference::Digest;
 
-const ACCEPT: &str = "application/vnd.oci.image.index.v1+json, application/vnd.docker.distribution.manifest.list.v2+json, \
+pub(super) const ACCEPT: &str = "application/vnd.oci.image.index.v1+json, application/vnd.docker.distribution.manifest.list.v2+json, \
                       application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json";
 
 /// Longest manifest that is read, in bytes: what registries take.
@@ -142,8 +142,8 @@ impl Session {
     /// What an image's name leads to at one place, with its digest.
     pub(crate) async fn manifest(&self, source: &Source) -> Result<(Found, Digest), RegistryError> {
         let wanted = &source.reference;
-        let ask =
-            Get { path: format!("manifests/{}", wanted.selector()), accept: Some(ACCEPT), from: 0, source };
+        let path = format!("manifests/{}", wanted.selector());
+        let ask = Get { path, head: false, accept: Some(ACCEPT), from: 0, source };
         let text = self.text(&ask, "the manifest", LONGEST).await?;
         let got = Digest::of(&text);
         match wanted.digest {
@@ -155,7 +155,7 @@ impl Session {
     /// What an image says of itself.
     pub(crate) async fn config(&self, source: &Source, config: &Descriptor) -> Result<Config, RegistryError> {
         let wanted = config.digest;
-        let ask = Get { path: format!("blobs/{wanted}"), accept: None, from: 0, source };
+        let ask = Get { path: format!("blobs/{wanted}"), head: false, accept: None, from: 0, source };
         let read = self.text(&ask, "the configuration", LONGEST_CONFIG).await;
         let text = read.map_err(|error| match error {
             RegistryError::NoImage => RegistryError::NoBlob(wanted),

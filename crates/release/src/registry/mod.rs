@@ -6,6 +6,7 @@
 pub(crate) mod authorize;
 mod blob;
 mod describe;
+mod head;
 pub(crate) mod manifest;
 mod retry;
 mod transport;
@@ -100,6 +101,10 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
+    pub(crate) fn new(wanted: &Reference, places: impl IntoIterator<Item = Source>) -> Self {
+        Self { wanted: wanted.clone(), left: places.into_iter().collect(), failures: Vec::new() }
+    }
+
     /// The next place.
     ///
     /// # Errors
@@ -138,6 +143,8 @@ impl Sources {
 /// A part of a repository: `manifests/…`, `blobs/…`.
 struct Get<'a> {
     path: String,
+    /// Whether only that it is there is asked for, and not what it holds.
+    head: bool,
     accept: Option<&'static str>,
     /// The byte from which on it is wanted.
     from: u64,
@@ -154,8 +161,7 @@ impl Session {
         let others = self.0.clients.mirrors.sources(wanted).into_iter().filter(|source| {
             first.is_none_or(|first| first.reference.repository != source.reference.repository)
         });
-        let left = first.cloned().into_iter().chain(others).collect();
-        Sources { wanted: wanted.clone(), left, failures: Vec::new() }
+        Sources::new(wanted, first.cloned().into_iter().chain(others))
     }
 
     /// A text of a registry.
@@ -170,6 +176,17 @@ impl Session {
                 Err(error) => error,
             };
             tries.again(error).await?;
+        }
+    }
+
+    /// What a registry says of a part without giving it, if it has it.
+    async fn head(&self, ask: &Get<'_>) -> Result<HeaderMap, RegistryError> {
+        let mut tries = self.retry().tries();
+        loop {
+            match self.ask(ask).await {
+                Ok(answer) => return Ok(answer.headers().clone()),
+                Err(error) => tries.again(error).await?,
+            }
         }
     }
 
@@ -194,7 +211,8 @@ impl Session {
             if let Some(accept) = ask.accept {
                 headers.insert(ACCEPT, HeaderValue::from_static(accept));
             }
-            let mut request = client.get(&url).headers(headers);
+            let request = if ask.head { client.head(&url) } else { client.get(&url) };
+            let mut request = request.headers(headers);
             if ask.from > 0 {
                 request = request.header(RANGE, format!("bytes={}-", ask.from));
             }

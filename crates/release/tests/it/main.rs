@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod auth;
+mod availability;
 mod cache;
 mod catalogue;
 mod extract;

@@ -133,7 +133,9 @@ impl Actions {
 
     async fn keep_files(&self, id: ClusterId, files: Files) -> Result<Generated, GenerateError> {
         let folder = format!("{GENERATED}/{}", Uuid::new_v4().simple());
-        manifest::put_generated(&self.blob, id, files.manifests).await.map_err(GenerateError::Broken)?;
+        manifest::put_generated(&self.blob, id, &folder, files.manifests)
+            .await
+            .map_err(GenerateError::Broken)?;
         for (name, content) in files.contents {
             let key = key(id, &format!("{folder}/{name}")).map_err(GenerateError::Broken)?;
             self.blob.put(&key, content).await.map_err(|error| GenerateError::Broken(error.into()))?;

@@ -19,11 +19,11 @@ pub struct InfraEnvFile {
 }
 
 impl Files {
-    /// A URL at which the file store itself gives out a file of a cluster.
+    /// A URL at which the file store itself gives out a file of a cluster: never, since what it keeps is sealed (docs/adr/0019).
     ///
     /// # Errors
     ///
-    /// 400: a directory has no URLs, only a bucket has.
+    /// 400, with a bucket as with a folder.
     pub async fn get_presigned_for_cluster_files(&self, _: &Caller) -> Result<PresignedUrl, Error> {
         Err(Refusal::invalid("Failed to generate presigned URL: invalid backend").into())
     }

@@ -49,7 +49,7 @@ impl Keys {
 
 /// Deletes the manifests of a cluster that no user has given.
 pub(crate) async fn delete_generated(blob: &Blob, cluster_id: ClusterId) -> Result<(), Error> {
-    for (manifest, content) in list(blob, cluster_id).await? {
+    for (manifest, content) in kept(blob, cluster_id).await? {
         if manifest.manifest_source == Some(ManifestSource::User) {
             continue;
         }
@@ -63,25 +63,73 @@ pub(crate) async fn delete_generated(blob: &Blob, cluster_id: ClusterId) -> Resu
     Ok(())
 }
 
-/// Keeps the manifests of the system in the place of those that were kept before. One with the name of a user's stands in its
-/// place, and is a user's no more.
+/// Keeps the manifests of the system in the folder of one try to generate, so that those of another, which lost its lease and still
+/// writes, are never taken for them. One with the name of a user's stands in its place.
 pub(crate) async fn put_generated(
     blob: &Blob,
     cluster_id: ClusterId,
+    folder: &str,
     manifests: Vec<(String, Bytes)>,
 ) -> Result<(), Error> {
+    // Those of an older program, and of one that was replaced.
     delete_generated(blob, cluster_id).await?;
     for (file_name, content) in manifests {
         let place = Place { cluster_id, folder: ManifestFolder::Openshift, file_name: &file_name };
-        let keys = Keys::new(place).map_err(Error::internal)?;
-        blob.put(&keys.content, content).await?;
-        blob.delete(&keys.mark).await?;
+        blob.put(&generated_content(place, folder)?, content).await?;
+        Keys::new(place).map_err(Error::internal)?.delete(blob).await?;
     }
     Ok(())
 }
 
-/// All manifests of a cluster in the order of their folders and names.
-pub(crate) async fn list(blob: &Blob, cluster_id: ClusterId) -> Result<Vec<(Manifest, Key)>, Error> {
+/// Where a manifest of the system is, in the folder of a try.
+pub(crate) fn generated_content(place: Place<'_>, generated: &str) -> Result<Key, Error> {
+    let Place { cluster_id, folder, file_name } = place;
+    if file_name.contains('/') {
+        return Err(Error::internal(KeyError::Part));
+    }
+    super::key(cluster_id, &format!("{generated}/manifests/{folder}/{file_name}"))
+}
+
+/// All manifests of a cluster in the order of their folders and names; those of the system are in the folder that was generated last.
+pub(crate) async fn list(
+    blob: &Blob,
+    cluster_id: ClusterId,
+    generated: Option<&str>,
+) -> Result<Vec<(Manifest, Key)>, Error> {
+    let mut all = kept(blob, cluster_id).await?;
+    let Some(generated) = generated else { return Ok(all) };
+    let root = format!("{cluster_id}/{generated}/manifests");
+    let folder = Key::new(&root).map_err(Error::internal)?;
+    for (key, _) in blob.list(&folder).await? {
+        let path = key.as_str().strip_prefix(&root).and_then(|path| path.strip_prefix('/'));
+        let Some(manifest) = path.and_then(|path| named(path, ManifestSource::System)) else { continue };
+        // What a user has put since stands in its place.
+        let is_replaced = |(known, _): &(Manifest, Key)| {
+            (known.folder, &known.file_name) == (manifest.folder, &manifest.file_name)
+        };
+        if !all.iter().any(is_replaced) {
+            all.push((manifest, key));
+        }
+    }
+    let order = |manifest: &Manifest| {
+        (manifest.folder.map(|folder| folder.as_str().to_owned()), manifest.file_name.clone())
+    };
+    all.sort_by_cached_key(|(manifest, _)| order(manifest));
+    Ok(all)
+}
+
+/// A manifest by its folder and name.
+fn named(path: &str, source: ManifestSource) -> Option<Manifest> {
+    let (folder, file_name) = path.split_once('/')?;
+    Some(Manifest {
+        folder: Some(folder.parse::<ManifestFolder>().ok()?),
+        file_name: file_name.to_owned(),
+        manifest_source: Some(source),
+    })
+}
+
+/// Manifests that are no part of what was generated: those of users, and the system's that an older program has kept with them.
+async fn kept(blob: &Blob, cluster_id: ClusterId) -> Result<Vec<(Manifest, Key)>, Error> {
     let folder = |name: &str| Key::new(format!("{cluster_id}/{name}")).map_err(Error::internal);
     let marks: BTreeSet<String> = blob
         .list(&folder("manifest-attributes")?)
@@ -95,13 +143,7 @@ pub(crate) async fn list(blob: &Blob, cluster_id: ClusterId) -> Result<Vec<(Mani
     let manifests = blob.list(&folder("manifests")?).await?.into_iter().filter_map(|(key, _)| {
         let path = key.as_str().splitn(3, '/').nth(2)?;
         let source = if marks.contains(path) { ManifestSource::User } else { ManifestSource::System };
-        let (folder, file_name) = path.split_once('/')?;
-        let manifest = Manifest {
-            folder: Some(folder.parse::<ManifestFolder>().ok()?),
-            file_name: file_name.to_owned(),
-            manifest_source: Some(source),
-        };
-        Some((manifest, key))
+        Some((named(path, source)?, key))
     });
     Ok(manifests.collect())
 }

@@ -8,8 +8,10 @@ use assisted_blob::{Blob, Key};
 use assisted_core::model::facts::Facts;
 use assisted_core::model::host::HostKey;
 use assisted_service::Error;
+use assisted_service::file::manifest::ManifestFile;
 use assisted_service::generator::{Files, GenerateError, Generator, Payload, Simulation};
 use assisted_wire::cluster::{Cluster, ClusterStatus, InstallationPreparationStatus};
+use assisted_wire::manifest::ManifestFolder;
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -67,7 +69,11 @@ impl Generator for Scripted {
         self.called.notify_one();
         async move {
             match end {
-                End::Succeeds => Simulation.generate(facts, payload, blob).await,
+                End::Succeeds => {
+                    let mut files = Simulation.generate(facts, payload, blob).await?;
+                    files.manifests.push(("50-own.yaml".to_owned(), "a: 1".into()));
+                    Ok(files)
+                }
                 End::Breaks => Err(Error::internal("no room").into()),
                 End::Refuses => Err(GenerateError::Refused("no release payload".to_owned())),
                 End::Never => std::future::pending().await,
@@ -228,10 +234,22 @@ async fn late_files_are_not_mixed_with_those_in_use(database: Database) {
         lab.service.blob().put(&key, "late").await.unwrap();
     };
     put("before/kubeconfig-noingress").await;
+    put("before/manifests/openshift/40-before.yaml").await;
     lab.install(id).await;
     lab.until_cluster(id, "generated", is_prepared).await;
     lab.until_idle(id).await;
     put("after/kubeconfig-noingress").await;
+    put("after/manifests/openshift/50-own.yaml").await;
+    put("after/manifests/openshift/60-late.yaml").await;
+    // Manifests of the service's own are those of the try that counts, too.
+    let files = lab.service.files();
+    let listed = files.list_cluster_manifests(&lab.caller, id, true).await.unwrap().0;
+    let listed: Vec<_> = listed.into_iter().map(|manifest| manifest.file_name).collect();
+    assert_eq!(listed, ["50-own.yaml"]);
+    let own =
+        ManifestFile { cluster_id: id, folder: ManifestFolder::Openshift, file_name: listed[0].clone() };
+    let own = files.download_cluster_manifest(&lab.caller, own).await.unwrap();
+    assert_eq!(content(own).await, b"a: 1");
     let folders: BTreeSet<String> = lab
         .service
         .blob()

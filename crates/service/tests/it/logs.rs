@@ -235,6 +235,7 @@ async fn all_in_one(database: Database) {
         let params = serde_json::from_value(params).unwrap();
         lab.service.files().create_cluster_manifest(&lab.caller, id, params).await.unwrap();
     }
+    lab.service.clusters().update_ui_settings(&lab.caller, id, "kept by a UI".to_owned()).await.unwrap();
     lab.upload_logs(of_host(id, host), &[7; 1000]).await.unwrap();
     lab.upload_logs(of_host(id, gone), b"gone").await.unwrap();
     lab.upload_logs(of_controller(id), &[8; 512]).await.unwrap();
@@ -266,6 +267,17 @@ async fn all_in_one(database: Database) {
         (&metadata["pull_secret"], &metadata["hosts"][0]["id"]),
         (&json!("SECRET"), &json!(host.host_id))
     );
+    // What the API does not show stands there, too; a level is one blank deep.
+    assert_eq!(
+        (&metadata["ui_settings"], &metadata["IgnoredHostValidations"]),
+        (&json!("kept by a UI"), &json!(""))
+    );
+    for member in
+        ["kube_key_name", "MachineNetworkCidrUpdatedAt", "ApiVipLease", "mirror_registry_configuration"]
+    {
+        assert!(metadata.get(member).is_some(), "{member}: {metadata}");
+    }
+    assert!(files["cluster_metadata.json"].starts_with(b"{\n \""));
     assert!(!files["cluster_metadata.json"].windows(12).any(|part| part == &PULL_SECRET.as_bytes()[..12]));
     lab.stop().await;
 }

@@ -1,9 +1,11 @@
 //! Installations while the service, its database or its disk fail: they go on to the end all the same.
 
+mod balancer;
 mod database;
 mod disk;
 mod failpoint;
 mod replicas;
+mod three_replicas;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -30,6 +32,7 @@ pub struct Site {
     pub data: PathBuf,
     pub database: Option<String>,
     pub port: Port,
+    generator: &'static str,
 }
 
 impl Site {
@@ -37,7 +40,12 @@ impl Site {
         let dir = tempfile::tempdir().unwrap();
         let data = dir.path().join("data");
         let port = Port::free().unwrap();
-        Self { dir, data, database, port }
+        Self { dir, data, database, port, generator: "simulation" }
+    }
+
+    /// The same with clusters that are installed from releases.
+    pub fn installing(self) -> Self {
+        Self { generator: "openshift", ..self }
     }
 
     pub fn url(&self) -> String {
@@ -50,7 +58,7 @@ impl Site {
         command.args([
             "serve",
             "--generator",
-            "simulation",
+            self.generator,
             "--listen",
             &format!("127.0.0.1:{}", self.port.number),
         ]);
@@ -68,21 +76,36 @@ impl Site {
 
     /// Lets simulated hosts be installed; they wait for a service that is away.
     pub fn simulate(&self, more: &[&str]) -> Process {
+        self.simulate_at(&self.url(), more)
+    }
+
+    /// The same, on another way to the service.
+    pub fn simulate_at(&self, url: &str, more: &[&str]) -> Process {
         let out = File::create(self.dir.path().join("report.json")).unwrap();
         let told = File::create(self.dir.path().join("simulation.log")).unwrap();
         let mut command = Command::new(built("assisted-lab").unwrap());
-        command.args(["--url", &self.url(), "-o", "json", "simulate", "--speed", "600"]).args(more);
+        command.args(["--url", url, "-o", "json", "simulate", "--speed", "600"]).args(more);
         Process(command.stdin(Stdio::null()).stdout(out).stderr(told).spawn().unwrap())
     }
 
     /// Waits for the end of a simulation, which has to be the expected one; does something all the while.
-    pub fn finish(&self, mut simulation: Process, mut meanwhile: impl FnMut()) -> Value {
+    pub fn finish(&self, simulation: Process, meanwhile: impl FnMut()) -> Value {
+        self.finish_within(LIMIT, simulation, meanwhile)
+    }
+
+    /// The same for one that takes longer.
+    pub fn finish_within(
+        &self,
+        limit: Duration,
+        mut simulation: Process,
+        mut meanwhile: impl FnMut(),
+    ) -> Value {
         let begun = Instant::now();
         let status = loop {
             if let Some(status) = simulation.0.try_wait().unwrap() {
                 break status;
             }
-            assert!(begun.elapsed() < LIMIT, "no end\n{}", self.story());
+            assert!(begun.elapsed() < limit, "no end\n{}", self.story());
             meanwhile();
             std::thread::sleep(Duration::from_millis(20));
         };

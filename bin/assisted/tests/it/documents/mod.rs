@@ -12,13 +12,14 @@ use serde_json::Value;
 use self::block::{Block, Needs, blocks, documents, root};
 use self::session::{Network, Session};
 use crate::service::{Service, text};
-use crate::{images, openshift};
+use crate::{images, mirror, openshift};
 
 /// The documents with commands that a test below types.
 const TYPED: &[&str] = &[
     "README.md",
     "docs/agent.md",
     "docs/backup.md",
+    "docs/disconnected.md",
     "docs/first-hour.md",
     "docs/generation.md",
     "docs/images.md",
@@ -204,6 +205,16 @@ fn a_backup_is_made_and_put_back() {
         Session::open(Network::Shared, &[("ASSISTED_URL", &service.url), ("ASSISTED_DATA_DIR", &data)]);
     follow("docs/backup.md", &mut session);
     assert!(session.dir().join("again.tar.gz").is_file());
+}
+
+#[test]
+fn mirrors_are_planned_and_checked() {
+    let site = mirror::Site::new();
+    let environment = site.environment();
+    let environment: Vec<_> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let mut session = Session::open(Network::Shared, &environment);
+    follow("docs/disconnected.md", &mut session);
+    assert!(session.dir().join("plan.json").is_file());
 }
 
 #[test]

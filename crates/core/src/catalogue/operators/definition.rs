@@ -87,6 +87,25 @@ pub struct Subscribed {
     pub(super) package: Package,
 }
 
+impl Subscribed {
+    /// Name of its package in the catalogue.
+    pub fn package(&self) -> &'static str {
+        if self.package.name.is_empty() { self.name } else { self.package.name }
+    }
+
+    /// The channel that it is taken from; `None`: the package's own default.
+    pub fn channel(&self) -> Option<&'static str> {
+        self.package.channel
+    }
+
+    /// Name of the catalogue in a cluster, and the repository of its images: they are tagged `v` and the version, without its patch.
+    pub fn catalogue(&self) -> (&'static str, &'static str) {
+        let source = self.package.source;
+        let index = INDEXES.iter().find(|(known, _)| *known == source);
+        (source, index.map_or("", |(_, index)| index))
+    }
+}
+
 /// The bundle that an operator is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Membership {
@@ -136,6 +155,13 @@ impl Package {
 pub(super) const REDHAT: &str = "redhat-operators";
 pub(super) const CERTIFIED: &str = "certified-operators";
 pub(super) const COMMUNITY: &str = "community-operators";
+
+/// Where the images of the catalogues are that every cluster has.
+const INDEXES: [(&str, &str); 3] = [
+    (REDHAT, "registry.redhat.io/redhat/redhat-operator-index"),
+    (CERTIFIED, "registry.redhat.io/redhat/certified-operator-index"),
+    (COMMUNITY, "registry.redhat.io/redhat/community-operator-index"),
+];
 
 /// The object of an operator's namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

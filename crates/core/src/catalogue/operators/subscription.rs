@@ -73,7 +73,7 @@ fn group(group: Group, namespace: &str) -> Value {
 fn subscription(subscribed: &Subscribed) -> Value {
     let Subscribed { name, namespace, package } = subscribed;
     let mut spec = json!({
-        "name": if package.name.is_empty() { name } else { package.name },
+        "name": subscribed.package(),
         "source": package.source, "sourceNamespace": "openshift-marketplace",
     });
     if let Some(channel) = package.channel {

@@ -1,6 +1,7 @@
 //! OpenShift releases: which release and which OS image stand for a version, and what is offered.
 
 pub mod architecture;
+pub mod must_gather;
 pub mod offered;
 pub mod os_image;
 pub mod release_image;

@@ -11,21 +11,15 @@ use assisted_store::EventQuery;
 use assisted_wire::id::{ClusterId, HostId};
 use bytes::Bytes;
 use futures::{Stream, stream};
-use serde_json::{Value, json};
 
 use super::pack::{Entry, pack};
-use super::{plain, stem};
+use super::{metadata, plain, stem};
 use crate::Error;
 use crate::file::Files;
 use crate::not_found::no_cluster;
 use crate::stored_file::manifest;
 use crate::stored_file::{File, key};
 use crate::unit_of_work::UnitOfWork;
-use crate::view::cluster::render_record;
-use crate::view::host::raw_host;
-
-/// Stands in place of what an archive that is passed around must not hold.
-const SECRET: &str = "SECRET";
 
 /// Events that are read at a time.
 const PAGE: u64 = 1000;
@@ -35,11 +29,13 @@ const LARGEST: u64 = 1 << 30;
 
 impl Files {
     pub(super) async fn bundle_logs(&self, work: &UnitOfWork) -> Result<File, Error> {
-        let cluster = &work.cluster().ok_or_else(no_cluster)?.cluster;
+        let record = work.cluster().ok_or_else(no_cluster)?;
+        let cluster = &record.cluster;
         let id = cluster.id;
         self.refresh_own_logs(work, id).await?;
 
-        let manifests = manifest::list(&self.blob, id).await?.into_iter().map(|(manifest, key)| {
+        let manifests = manifest::list(&self.blob, id, record.generated_folder.as_deref()).await?;
+        let manifests = manifests.into_iter().map(|(manifest, key)| {
             let source = manifest.manifest_source.map_or("", |source| source.as_str());
             let folder = manifest.folder.map_or("", |folder| folder.as_str());
             Entry::File { name: format!("cluster_manifest_{source}_{folder}_{}", manifest.file_name), key }
@@ -75,7 +71,7 @@ impl Files {
 
     /// Writes the cluster's record and its events beside the logs.
     async fn refresh_own_logs(&self, work: &UnitOfWork, id: ClusterId) -> Result<(), Error> {
-        let metadata = serde_json::to_vec_pretty(&metadata(work)?).map_err(Error::internal)?;
+        let metadata = metadata::text(work)?;
         self.blob.put(&key(id, "logs/cluster/metadata.json")?, metadata).await?;
         self.blob.put_stream(&key(id, "logs/cluster/events.json")?, self.event_pages(id), LARGEST).await?;
         Ok(())
@@ -114,20 +110,4 @@ impl Files {
             }
         })
     }
-}
-
-/// The cluster with its hosts, without its secrets.
-fn metadata(work: &UnitOfWork) -> Result<Value, Error> {
-    let mut cluster = render_record(work.cluster().ok_or_else(no_cluster)?);
-    let hosts = work.facts.hosts.iter().map(|host| {
-        let mut host = raw_host(host);
-        if !host.fencing_credentials.is_empty() {
-            SECRET.clone_into(&mut host.fencing_credentials);
-        }
-        host
-    });
-    cluster.hosts = Some(hosts.collect());
-    let mut metadata = serde_json::to_value(&cluster).map_err(Error::internal)?;
-    metadata["pull_secret"] = json!(SECRET);
-    Ok(metadata)
 }

@@ -4,6 +4,7 @@
 
 mod bundle;
 mod download;
+mod metadata;
 mod pack;
 mod progress;
 mod upload;

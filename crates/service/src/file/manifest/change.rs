@@ -24,7 +24,7 @@ use super::ManifestFile;
 use crate::attempt::{AttemptError, attempt};
 use crate::database::Database;
 use crate::file::Files;
-use crate::stored_file::manifest::{Keys, list};
+use crate::stored_file::manifest::{Keys, generated_content, list};
 use crate::{Caller, Error};
 
 /// The feature that is in use while there is a user's manifest.
@@ -49,7 +49,7 @@ impl Files {
         let content = decode_and_check(file.clone(), params.content).await?;
         let objects = judged(&stored.record, &file, None, content.clone()).await?;
         let _turn = self.manifests.lock(cluster_id).await;
-        self.check_distinct(file.place()).await?;
+        self.check_distinct(file.place(), &stored.record).await?;
         self.keep_manifest(caller, &file, content, Noted::added(&file, objects)).await?;
         Ok(response(file))
     }
@@ -89,7 +89,7 @@ impl Files {
             },
         };
         if new.file_name != old.file_name {
-            self.check_distinct(new.place()).await?;
+            self.check_distinct(new.place(), &stored.record).await?;
         }
         let objects = judged(&stored.record, &new, Some(&old), content.clone()).await?;
         let noted = Noted { removed: (new != old).then(|| path(&old)), ..Noted::added(&new, objects) };
@@ -118,7 +118,7 @@ impl Files {
             attempt!(database, caller, record_manifests(database, caller, file.cluster_id, &gone))?;
         }
         if Usages::read(&stored.record.cluster.feature_usage).contains(USAGE) {
-            let left = list(&self.blob, file.cluster_id).await?;
+            let left = list(&self.blob, file.cluster_id, None).await?;
             let used =
                 left.iter().any(|(manifest, _)| manifest.manifest_source == Some(ManifestSource::User));
             if !used {
@@ -130,12 +130,13 @@ impl Files {
         Ok(())
     }
 
-    async fn check_distinct(&self, place: Place<'_>) -> Result<(), Error> {
-        let twin = Keys::new(Place { folder: other(place.folder), ..place }).map_err(Error::internal)?;
-        if self.blob.exists(&twin.content).await? {
-            return Err(not_distinct(place).into());
+    async fn check_distinct(&self, place: Place<'_>, record: &ClusterRecord) -> Result<(), Error> {
+        let twin = Place { folder: other(place.folder), ..place };
+        let mut taken = self.blob.exists(&Keys::new(twin).map_err(Error::internal)?.content).await?;
+        if let Some(folder) = &record.generated_folder {
+            taken |= self.blob.exists(&generated_content(twin, folder)?).await?;
         }
-        Ok(())
+        if taken { Err(not_distinct(place).into()) } else { Ok(()) }
     }
 
     async fn keep_manifest(
@@ -146,7 +147,9 @@ impl Files {
         noted: Noted,
     ) -> Result<(), Error> {
         let keys = Keys::new(file.place()).map_err(Error::internal)?;
-        if !self.blob.exists(&keys.content).await? && list(&self.blob, file.cluster_id).await?.len() >= MOST {
+        if !self.blob.exists(&keys.content).await?
+            && list(&self.blob, file.cluster_id, None).await?.len() >= MOST
+        {
             return Err(too_many(file.place()).into());
         }
         let (database, blob) = (Arc::clone(&self.database), self.blob.clone());

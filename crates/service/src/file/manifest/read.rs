@@ -7,7 +7,7 @@ use assisted_wire::manifest::{ListManifests, ManifestSource};
 use super::ManifestFile;
 use crate::file::Files;
 use crate::stored_file::File;
-use crate::stored_file::manifest::{Keys, list};
+use crate::stored_file::manifest::{Keys, generated_content, list};
 use crate::{Caller, Error};
 
 impl Files {
@@ -22,8 +22,9 @@ impl Files {
         cluster_id: ClusterId,
         include_system_generated: bool,
     ) -> Result<ListManifests, Error> {
-        self.cluster_of_manifests(cluster_id).await?;
-        let manifests = list(&self.blob, cluster_id).await?.into_iter().map(|(manifest, _)| manifest);
+        let stored = self.cluster_of_manifests(cluster_id).await?;
+        let manifests = list(&self.blob, cluster_id, stored.record.generated_folder.as_deref()).await?;
+        let manifests = manifests.into_iter().map(|(manifest, _)| manifest);
         let shown = manifests.filter(|manifest| {
             include_system_generated || manifest.manifest_source == Some(ManifestSource::User)
         });
@@ -36,14 +37,19 @@ impl Files {
     ///
     /// 404 when there is no such cluster or no such manifest.
     pub async fn download_cluster_manifest(&self, _: &Caller, file: ManifestFile) -> Result<File, Error> {
-        self.cluster_of_manifests(file.cluster_id).await?;
+        let stored = self.cluster_of_manifests(file.cluster_id).await?;
         let place = file.place();
         let keys = Keys::new(place).map_err(|_| no_manifest(place))?;
-        match File::open(&self.blob, &keys.content, &file.file_name).await {
-            Err(assisted_blob::Error::NotFound(_) | assisted_blob::Error::Shadowed(_)) => {
-                Err(no_manifest(place).into())
-            }
-            opened => Ok(opened?),
+        let mut contents = vec![keys.content];
+        if let Some(folder) = &stored.record.generated_folder {
+            contents.push(generated_content(place, folder)?);
         }
+        for content in contents {
+            match File::open(&self.blob, &content, &file.file_name).await {
+                Err(assisted_blob::Error::NotFound(_) | assisted_blob::Error::Shadowed(_)) => {}
+                opened => return Ok(opened?),
+            }
+        }
+        Err(no_manifest(place).into())
     }
 }

@@ -60,7 +60,7 @@ impl OverlaidManifest {
 /// The manifests that a cluster's user has given and that are not empty, in the order of folders and names.
 pub(super) async fn of_user(blob: &Blob, cluster_id: ClusterId) -> Result<Vec<OverlaidManifest>, Error> {
     let mut all = Vec::new();
-    for (manifest, key) in manifest::list(blob, cluster_id).await? {
+    for (manifest, key) in manifest::list(blob, cluster_id, None).await? {
         if manifest.manifest_source != Some(ManifestSource::User) {
             continue;
         }

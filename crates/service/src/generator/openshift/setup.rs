@@ -5,15 +5,12 @@ use std::path::{Path, PathBuf};
 
 use assisted_config::Settings;
 use assisted_core::admission::field::certificate;
-use assisted_core::admission::install_config::Additions;
-use assisted_release::mirror::{MirrorError, Rule};
+use assisted_release::mirror::MirrorError;
 use assisted_release::reference::ReferenceError;
-use assisted_release::{
-    Bounds, Cache, CacheError, Mirrors, Reference, Registries, RegistryError, Retry, Transport,
-};
+use assisted_release::{Bounds, Cache, CacheError, RegistryError, Retry};
 
+use super::registries::RegistryAccess;
 use super::{Openshift, Setup};
-use crate::registries_conf::names_registries;
 
 /// Below the service's folder: programs that are kept, and where the installer works.
 const CACHE: &str = "installer-cache";
@@ -51,7 +48,7 @@ impl Openshift {
     ///
     /// See [`SetupError`].
     pub fn open(settings: &Settings, dir: &Path) -> Result<Self, SetupError> {
-        let (generation, images) = (&settings.generation, &settings.images);
+        let generation = &settings.generation;
         let vendor_authority = match settings.clusters.install_rh_ca {
             true => vendor_authority(Path::new(&settings.clusters.rh_ca_file))?,
             false => String::new(),
@@ -60,33 +57,8 @@ impl Openshift {
         if let Some(path) = &tls_dir {
             std::fs::read_dir(path).map_err(|source| SetupError::TlsDir { path: path.clone(), source })?;
         }
-        let conf = PathBuf::from(&images.registries_conf);
-        let mut mirrors = match optional(&conf)?.filter(|text| names_registries(text)) {
-            Some(text) => Mirrors::from_registries_conf(&text)
-                .map_err(|source| SetupError::Mirrors { path: conf.clone(), source })?,
-            None => Mirrors::default(),
-        };
-        let trusted: Vec<String> = optional(Path::new(&images.registries_ca))?.into_iter().collect();
-        let additions = Additions {
-            mirrors: mirrors.by_digest(),
-            // Clusters need it for mirrors alone.
-            authorities: if mirrors.is_empty() { Vec::new() } else { trusted.clone() },
-        };
-        let release_mirror = match images.release_image_mirror.as_str() {
-            "" => None,
-            // Mirrors by rule come before a mirror of the release alone.
-            _ if !mirrors.is_empty() => None,
-            text => Some(text.parse::<Reference>()?),
-        };
-        if let Some(mirror) = &release_mirror {
-            let prefix = mirror.repository.registry.clone();
-            let rule = Rule { prefix, location: None, blocked: false, insecure: true, mirrors: Vec::new() };
-            let unchecked = Mirrors::new([rule]);
-            mirrors.extend(unchecked.map_err(|source| SetupError::Mirrors { path: conf, source })?);
-        }
-        let transport = Transport { trusted, ..Transport::default() };
-        let registries =
-            Registries::new(&transport, mirrors, Retry::default()).map_err(SetupError::Registries)?;
+        let RegistryAccess { registries, additions, release_mirror } =
+            RegistryAccess::open(settings, Retry::default())?;
         let bounds = Bounds {
             capacity: generation.installer_cache_capacity.0,
             largest: generation.installer_cache_max_release_size.0,
@@ -129,12 +101,12 @@ fn vendor_authority(path: &Path) -> Result<String, SetupError> {
     text.ok_or_else(|| SetupError::NoVendorAuthority { path: path.to_owned() })
 }
 
-fn read(path: &Path) -> Result<String, SetupError> {
+pub(super) fn read(path: &Path) -> Result<String, SetupError> {
     std::fs::read_to_string(path).map_err(|source| SetupError::Read { path: path.to_owned(), source })
 }
 
 /// A file that need not be there.
-fn optional(path: &Path) -> Result<Option<String>, SetupError> {
+pub(super) fn optional(path: &Path) -> Result<Option<String>, SetupError> {
     match read(path) {
         Ok(text) => Ok(Some(text)),
         Err(SetupError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),

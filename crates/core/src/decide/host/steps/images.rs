@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assisted_base::version::base;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::probe_requests::ContainerImageAvailabilityRequest;
 use assisted_wire::probe_responses::ContainerImageAvailability;
 
+use crate::catalogue::release::must_gather::named;
 use crate::model::cluster::ClusterRecord;
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::report::ReportKind;
@@ -50,11 +50,8 @@ fn installer(images: &Images) -> Option<&String> {
 /// Images that collect data of a failed cluster, by what they know (install-generation §10.2).
 fn must_gather(facts: &Facts, record: &ClusterRecord) -> BTreeMap<String, String> {
     let Cluster { openshift_version: version, cpu_architecture, .. } = &record.cluster;
-    let architecture = cpu_architecture.map_or("x86_64", CpuArchitecture::as_str);
-    let minor = base(version).map(|base| base.to_string()).unwrap_or_default();
-    let keys = [format!("{version}-{architecture}"), format!("{minor}-{architecture}"), minor];
-    let known = &facts.policy.versions.must_gather;
-    let mut images = keys.iter().find_map(|key| known.get(key)).cloned().unwrap_or_default();
+    let architecture = cpu_architecture.unwrap_or(CpuArchitecture::X8664);
+    let mut images = named(&facts.policy.versions, version, architecture);
     if !images.contains_key(OPENSHIFT) && !record.payload.must_gather.is_empty() {
         images.insert(OPENSHIFT.to_owned(), record.payload.must_gather.clone());
     }

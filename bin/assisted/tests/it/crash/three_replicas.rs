@@ -1,0 +1,159 @@
+//! Three services that share a database and a bucket and nothing else: each has a folder of its own, and makes what hosts are installed with by
+//! the installer program of a release. One after the other is killed, again and again.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use assisted_base::http::Trust;
+use assisted_blob::{Blob, Key, S3};
+use assisted_testkit::oci::{self, OPENSHIFT_INSTALL};
+use assisted_testkit::{Access, AwsServer, DockerRegistry, Postgres};
+use serde_json::Value;
+
+use super::balancer::Balancer;
+use super::{Process, Site, turn};
+use crate::openshift::registries_conf;
+
+const BUCKET: &str = "files";
+
+/// What the three share besides the database: servers, and settings.
+struct Shared {
+    files: AwsServer,
+    _registry: DockerRegistry,
+    _images: tempfile::TempDir,
+    environment: Vec<(&'static str, String)>,
+}
+
+impl Shared {
+    async fn new() -> Self {
+        let images = tempfile::tempdir().unwrap();
+        let registry = DockerRegistry::start(images.path(), &Access::default()).unwrap();
+        let conf = images.path().join("registries.conf");
+        std::fs::write(&conf, registries_conf(&registry.name())).unwrap();
+        oci::push_release(&registry, "4.22.9", OPENSHIFT_INSTALL.as_bytes()).await.unwrap();
+        let files = AwsServer::start().unwrap();
+        let environment = vec![
+            ("REGISTRIES_CONF_FILE", conf.display().to_string()),
+            ("STORAGE", "s3".to_owned()),
+            ("S3_ENDPOINT_URL", files.url.trim_start_matches("http://").to_owned()),
+            ("S3_BUCKET", BUCKET.to_owned()),
+            ("CREATE_S3_BUCKET", "true".to_owned()),
+            ("AWS_ACCESS_KEY_ID", "me".to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", "hush".to_owned()),
+            // Made by the first; given to all like any other secret.
+            ("SEAL_KEY_FILE", images.path().join("seal-keys").display().to_string()),
+        ];
+        Self { files, _registry: registry, _images: images, environment }
+    }
+
+    /// The folders of generated files that each cluster has in the bucket.
+    async fn folders(&self) -> BTreeSet<(String, String)> {
+        let bucket = S3 {
+            endpoint: self.files.url.parse().unwrap(),
+            region: "us-east-1".to_owned(),
+            bucket: BUCKET.to_owned(),
+            access_key: "me".to_owned(),
+            secret_key: "hush".into(),
+            create: false,
+            trust: Trust::System,
+        };
+        let all = Blob::bucket(bucket).await.unwrap().all().await.unwrap();
+        let folder = |key: &Key| {
+            let parts: Vec<_> = key.as_str().split('/').collect();
+            (parts.get(1) == Some(&"generated")).then(|| (parts[0].to_owned(), parts[2].to_owned()))
+        };
+        all.iter().filter_map(|(key, _)| folder(key)).collect()
+    }
+}
+
+/// The text of a file of a cluster, as a replica gives it.
+fn file(site: &Site, cluster: &str, name: &str) -> String {
+    let kind = if name == "kubeconfig" { "credentials" } else { "files" };
+    let url = format!(
+        "{}/api/assisted-install/v2/clusters/{cluster}/downloads/{kind}?file_name={name}",
+        site.url()
+    );
+    let (head, body) = crate::images::get(&url);
+    assert!(head.starts_with("HTTP/1.1 200"), "{url}: {head}");
+    String::from_utf8(body).unwrap()
+}
+
+async fn installed_while_one_is_killed(clusters: usize, every: Duration, limit: Duration) {
+    let database = Postgres::start().unwrap().create_database().unwrap();
+    let shared = Shared::new().await;
+    let sites: Vec<_> = (0..3).map(|_| Site::new(Some(database.clone())).installing()).collect();
+    let mut processes: Vec<Process> = Vec::new();
+    for site in &sites {
+        processes.push(site.serve(&shared.environment));
+        site.until_ready();
+    }
+    let balancer = Balancer::start(sites.iter().map(|site| site.port.number).collect());
+    let count = clusters.to_string();
+    let simulation =
+        sites[0].simulate_at(&balancer.url, &["--topology", "sno", "--clusters", &count, "--seed", "1"]);
+    let (mut killed, mut last) = (0, Instant::now());
+    let report = sites[0].finish_within(limit, simulation, || {
+        if last.elapsed() > every {
+            let number = killed % sites.len();
+            processes[number].kill();
+            processes[number] = sites[number].serve(&shared.environment);
+            (killed, last) = (killed + 1, Instant::now());
+        }
+    });
+    assert!(killed > 1, "{killed} were killed");
+    let taken = balancer.taken();
+    assert!(taken.iter().all(|count| *count > 0), "{taken:?}");
+    judge(&sites, &report, clusters);
+    // One try of each installation counts; what others left is gone, or is there to go with the cluster.
+    let folders = shared.folders().await;
+    let with_files: BTreeSet<_> = folders.iter().map(|(cluster, _)| cluster.as_str()).collect();
+    assert_eq!(with_files.len(), clusters, "{folders:?}");
+}
+
+/// Every replica tells the same of every cluster: nothing is lost, nothing was done twice, and files are of one try.
+fn judge(sites: &[Site], report: &Value, clusters: usize) {
+    let of_report = report["clusters"].as_array().unwrap();
+    assert_eq!(of_report.len(), clusters, "{report}");
+    let mut told: Vec<(Vec<Value>, Vec<String>)> = Vec::new();
+    for site in sites {
+        site.until_ready();
+        site.nothing_is_told_twice(report);
+        let mut listed = site.json(&["cluster", "list"]).as_array().unwrap().clone();
+        assert_eq!(listed.len(), clusters, "{listed:#?}");
+        listed.sort_by_key(|cluster| cluster["id"].to_string());
+        assert!(listed.iter().all(|cluster| cluster["status"] == "installed"), "{listed:#?}");
+        let hosts = site.json(&["host", "list"]);
+        let hosts = hosts.as_array().unwrap();
+        assert_eq!(hosts.len(), clusters, "{hosts:#?}");
+        assert!(hosts.iter().all(|host| host["status"] == "installed"), "{hosts:#?}");
+        let mut files = Vec::new();
+        for cluster in &listed {
+            let id = cluster["id"].as_str().unwrap();
+            let [kubeconfig, bootstrap] = ["kubeconfig", "bootstrap.ign"].map(|name| file(site, id, name));
+            let metadata: Value = serde_json::from_str(&file(site, id, "metadata.json")).unwrap();
+            assert_eq!(metadata["clusterID"], cluster["openshift_cluster_id"], "{cluster:#}");
+            files.extend([kubeconfig, bootstrap, metadata.to_string()]);
+        }
+        let facts = listed.iter().map(|cluster| {
+            serde_json::json!([
+                cluster["id"],
+                cluster["openshift_cluster_id"],
+                cluster["install_completed_at"]
+            ])
+        });
+        told.push((facts.collect(), files));
+    }
+    assert!(told.windows(2).all(|pair| pair[0] == pair[1]), "two replicas differ");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_of_three_is_killed_again_and_again() {
+    let _turn = turn();
+    installed_while_one_is_killed(3, Duration::from_secs(4), super::LIMIT).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everything_one_of_three_is_killed_during_twenty_installations() {
+    let _turn = turn();
+    installed_while_one_is_killed(20, Duration::from_secs(6), Duration::from_secs(20 * 60)).await;
+}
