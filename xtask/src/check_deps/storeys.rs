@@ -43,7 +43,7 @@ const ORDERS: &[Order] = &[
         storeys: &[
             &["start"],
             &["service", "housekeeping"],
-            &["work"],
+            &["machine", "work"],
             &["action", "scheduler"],
             &["retention"],
             // The rooms.
