@@ -116,6 +116,12 @@ pub enum OperationId {
     ListOperators,
     AssessClusterOperators,
     GetImageState,
+    ListMachines,
+    GetMachine,
+    AddMachine,
+    RemoveMachine,
+    SwitchMachine,
+    BootMachine,
 }
 
 impl OperationId {
