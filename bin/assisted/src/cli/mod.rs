@@ -18,7 +18,7 @@ mod machine;
 mod manifest;
 mod mcp;
 mod operator;
-mod progress;
+pub mod progress;
 mod render;
 mod save;
 mod token;
