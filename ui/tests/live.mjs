@@ -24,6 +24,11 @@ await run(async ({ service, page, expectError, picture }) => {
   await page.getByText('Cluster: all is well').waitFor();
   await page.getByLabel('Show what is well, too').check({ force: true });
   await page.getByText('(has-min-memory)').first().waitFor();
+  // Each leads to the page that explains it, at the service itself.
+  const explained = await page.getByRole('link', { name: 'has-min-memory' }).first().getAttribute('href');
+  assert.equal(explained, '/docs/troubleshooting#has-min-memory');
+  const told = await fetch(service.url + explained);
+  assert.ok((await told.text()).includes('id="has-min-memory"'));
   await picture('validations');
 
   await page.getByRole('tab', { name: 'Hosts' }).click();

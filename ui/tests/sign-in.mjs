@@ -21,7 +21,15 @@ await run(
     assert.equal(await page.getByText('identity provider').count(), 0);
     await picture('sign-in');
 
+    // The link that a start prints fills its code in, and the code leaves the address.
+    await page.goto('about:blank');
+    await page.goto(`${service.url}/#setup=${service.setupCode}`);
+    await page.getByRole('heading', { name: 'Make the first administrator' }).waitFor();
+    assert.equal(await page.getByLabel('Code that the service has printed').inputValue(), service.setupCode);
+    assert.ok(!page.url().includes(service.setupCode), page.url());
+
     // The first administrator.
+    await page.goto(`${service.url}/live`);
     await page.getByRole('button', { name: 'I have a code of the first start' }).click();
     await page.getByLabel('Code that the service has printed').fill('asst_wrong');
     await page.getByLabel('Name').fill('root');
@@ -64,9 +72,20 @@ await run(
     // Somebody who may only look has no buttons that change.
     await logIn(page, 'vera', PASSWORD);
     await page.getByText('vera (viewer)').waitFor();
-    await page.goto(`${service.url}/images`);
-    await page.getByRole('heading', { name: 'Images' }).waitFor();
-    assert.equal(await page.getByRole('button', { name: 'Download' }).count(), 0);
+    assert.deepEqual(await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts(), ['Live', 'Images', 'Help']);
+    for (const path of ['/clusters', '/clusters/~new', '/live', `/live/${ids.cluster}`, `/live/${ids.cluster}/validations`, `/live/${ids.cluster}/hosts`, '/images', '/machines', '/help']) {
+      await page.goto(service.url + path);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await page.waitForLoadState('networkidle').catch(() => undefined);
+      const names = await page.getByRole('button').evaluateAll((all) =>
+        all.map((one) => one.getAttribute('aria-label') ?? one.textContent?.trim() ?? ''),
+      );
+      const changing = names.filter((name) => /cancel|reset|delete|create|make|add|install|save kubeconfig|download|boot|switch|forget/i.test(name));
+      assert.deepEqual(changing, [], `${path}: ${names.join(', ')}`);
+      assert.equal(await page.getByRole('link', { name: /create|make/i }).count(), 0, path);
+    }
+    await page.goto(`${service.url}/machines`);
+    await page.getByText('Machines are for administrators').waitFor();
   },
   { env: { AUTH_TYPE: 'users' } },
 );

@@ -13,6 +13,8 @@ const DOCUMENTS: &[(&str, &str, &str)] = &[
     ("docs/state-machines.md", "examples/docs", "machines"),
     ("docs/operators.md", "examples/docs", "operators"),
     ("docs/configuration.md", "examples/configuration", "all"),
+    ("docs/errors.md", "examples/api", "errors"),
+    ("docs/api.md", "examples/api", "operations"),
     ("docs/cli.md", "assisted", "docs"),
     ("docs/lab-cli.md", "assisted-lab", "docs"),
 ];

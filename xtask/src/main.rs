@@ -2,6 +2,7 @@
 
 mod bench;
 mod bless;
+mod book;
 mod check_book;
 mod check_citations;
 mod check_deps;
@@ -50,6 +51,8 @@ enum Task {
     Dist(dist::Dist),
     /// Build the web UI (with Node): programs that are built afterwards have it in them
     Ui,
+    /// Check the documentation, and build it as a book in the target folder
+    Book,
     /// Check that a crate uses only crates below it
     CheckDeps,
     /// Check that no shell is run, and programs in one place alone
@@ -85,6 +88,7 @@ fn main() -> anyhow::Result<()> {
         Task::Simulate(simulate) => simulate.run(),
         Task::Dist(dist) => dist.run(),
         Task::Ui => ui::run(),
+        Task::Book => book::run(),
         Task::CheckDeps => check_deps::run(),
         Task::CheckShell => check_shell::run(),
         Task::CheckBook => check_book::run(),

@@ -11,6 +11,7 @@ use assisted_console::{Failure, Global};
 use clap::Args;
 use serde::Serialize;
 
+use crate::cli::progress;
 use crate::serve::place::{self, Place};
 use crate::serve::secrets::key_file;
 use crate::serve::{files, identity, lock};
@@ -133,7 +134,9 @@ impl Backup {
         let draft = tempfile::Builder::new().prefix(".backup-").tempfile_in(folder.unwrap_or(Path::new(".")));
         let draft = draft.map_err(|error| failed(&error))?;
         let to = draft.as_file().try_clone().map_err(|error| failed(&error))?;
-        let (manifest, _) = write(source, BufWriter::new(to)).await.map_err(Failure::refused)?;
+        let (manifest, _) = progress::during("writes the archive", write(source, BufWriter::new(to)))
+            .await
+            .map_err(Failure::refused)?;
         draft.as_file().sync_all().map_err(|error| failed(&error))?;
         // An archive that can't be read again is none: it is told now, and not when it is needed.
         let written = draft.path().to_owned();
@@ -188,7 +191,9 @@ impl Restore {
             (DataFile::SealKeys, keys.path().to_owned()),
         ];
         let to = assisted_backup::Place { database: &database, options: &options, files: &files, data };
-        let manifest = restore(&self.file, to).await.map_err(Failure::refused)?;
+        let manifest = progress::during("puts the archive back", restore(&self.file, to))
+            .await
+            .map_err(Failure::refused)?;
         Report::new(&self.file, &manifest).show(global)?;
         if !manifest.seal_keys.is_empty()
             && !keys.exists()

@@ -1,16 +1,18 @@
-//! `assisted explain`: what a validation means and what to do about it, without a service.
+//! `assisted explain`: what a validation or an error means and what to do about it, without a service.
 
 use assisted_console::Failure;
 use assisted_console::output::line;
 use clap::Args;
 
-/// The page that is made from the code.
-const PAGE: &str = include_str!("../../../docs/troubleshooting.md");
+/// The pages that are made from the code: validations, and errors of the API.
+const PAGES: [&str; 2] =
+    [include_str!("../../../docs/troubleshooting.md"), include_str!("../../../docs/errors.md")];
 
-/// Explain a validation: what it says when it does not hold, and what to do about it; without an id, list those that there are
+/// Explain a validation or an error of the API: what it means, and what to do about it; without an id, list those that there are
 #[derive(Args, Debug)]
 pub struct Explain {
-    /// Id of the validation, as `assisted host show` and `assisted cluster show` tell it
+    /// Id of the validation, as `assisted host show` and `assisted cluster show` tell it; of the error, as the command line tells
+    /// it; or an HTTP status
     id: Option<String>,
 }
 
@@ -21,7 +23,7 @@ impl Explain {
             Some(id) => match section(&id) {
                 Some(text) => line(&text),
                 None => Err(Failure::Refused(format!(
-                    "no validation is called {id:?}; `assisted explain` lists those that there are"
+                    "no validation or error is called {id:?}; `assisted explain` lists those that there are"
                 ))),
             },
         }
@@ -29,7 +31,10 @@ impl Explain {
 }
 
 fn sections() -> impl Iterator<Item = (&'static str, &'static str)> {
-    PAGE.split("\n### ").skip(1).filter_map(|section| section.split_once('\n'))
+    PAGES
+        .into_iter()
+        .flat_map(|page| page.split("\n### ").skip(1))
+        .filter_map(|section| section.split_once('\n'))
 }
 
 fn ids() -> impl Iterator<Item = &'static str> {
@@ -37,10 +42,11 @@ fn ids() -> impl Iterator<Item = &'static str> {
 }
 
 fn section(id: &str) -> Option<String> {
-    let (_, text) = sections().find(|(known, _)| *known == id)?;
+    let status = id.parse().map(|status: u16| format!("http-{status}")).unwrap_or_default();
+    let (id, text) = sections().find(|(known, _)| *known == id || *known == status)?;
     // The heading of what follows is none of it.
     let text = text.split("\n## ").next().unwrap_or_default();
-    Some(format!("{id}\n\n{}", text.trim().replace("**What to do**", "What to do")))
+    Some(format!("{id}\n\n{}", text.trim().replace("**", "")))
 }
 
 #[cfg(test)]
@@ -59,6 +65,8 @@ mod tests {
             let text = section(id).unwrap();
             assert!(!text.contains("\n#") && text.contains("What to do"), "{text}");
         }
+        assert_eq!(section("409"), section("http-409"));
+        assert!(section("cluster-state").unwrap().contains("What it is: The cluster is in a state"));
         assert_eq!(section("nothing"), None);
     }
 }

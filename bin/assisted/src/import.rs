@@ -12,6 +12,7 @@ use assisted_store::{Foreign, Options};
 use assisted_wire::secret::Secret;
 use clap::Args;
 
+use crate::cli::progress;
 use crate::serve::place::Place;
 use crate::serve::secrets::Secrets;
 use crate::serve::{files, lock};
@@ -87,7 +88,8 @@ impl Import {
         let secrets = Secrets::open(&settings.seal, &data_dir, &store).await?;
         let blob = blob.sealed(secrets.keys.clone());
         secrets.seal(&store, &blob).await?;
-        Ok(import(&from, theirs.as_ref(), Target { store: &store, files: &blob }).await?)
+        let target = Target { store: &store, files: &blob };
+        Ok(progress::during("takes over", import(&from, theirs.as_ref(), target)).await?)
     }
 
     /// The files of the replaced service.

@@ -149,6 +149,7 @@ mod tests {
                 request_id: uuid::Uuid::nil(),
                 location: None,
                 retry_after: None,
+                section: None,
             };
             react(Err(Error::Refused(Box::new(refusal))), Duration::from_secs(7))
         };

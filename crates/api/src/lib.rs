@@ -10,6 +10,7 @@ pub mod contract;
 mod error;
 #[doc(hidden)]
 pub mod fuzz;
+pub mod help;
 mod http;
 pub mod identity;
 pub mod openapi;

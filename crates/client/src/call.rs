@@ -8,7 +8,7 @@ use assisted_base::http::{BodyError, read};
 use assisted_wire::operation::{Location, Method, Operation, OperationId, Scheme};
 use bytes::Bytes;
 use reqwest::header::{
-    CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER,
+    CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, LINK, LOCATION, RETRY_AFTER,
 };
 use reqwest::{Response, Url};
 use serde::Serialize;
@@ -289,6 +289,7 @@ pub(crate) async fn attempt(
     let content_type = text(CONTENT_TYPE);
     let location = text(LOCATION);
     let retry_after = text(RETRY_AFTER).and_then(|value| value.parse().ok()).map(Duration::from_secs);
+    let section = text(LINK).as_deref().and_then(crate::error::section);
     // A refusal counts even where its body can't be read.
     let body = match read(&mut response, LONGEST_REFUSAL).await {
         Ok(body) => ErrorBody::read(content_type.as_deref(), &body),
@@ -302,6 +303,7 @@ pub(crate) async fn attempt(
         request_id,
         location,
         retry_after,
+        section,
     })))
 }
 

@@ -12,6 +12,9 @@ use uuid::Uuid;
 /// Longest text of a foreign answer that is kept for a message, in bytes.
 const EXCERPT: usize = 512;
 
+/// Longest name of a section, in bytes.
+const LONGEST_NAME: usize = 64;
+
 /// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -66,6 +69,14 @@ impl Error {
             Self::TooLong { .. } => "ask for less: narrow the filter, or set a limit",
             Self::Argument { .. } | Self::Request { .. } => return None,
         })
+    }
+
+    /// Name of a section that tells what a refusal means, where the service has said one.
+    pub fn section(&self) -> Option<&str> {
+        match self {
+            Self::Refused(refusal) => refusal.section.as_deref(),
+            _ => None,
+        }
     }
 
     pub(crate) fn unreachable(operation: &'static str, authority: &str, error: reqwest::Error) -> Self {
@@ -134,6 +145,18 @@ pub struct ErrorResponse {
     pub location: Option<String>,
     /// How long the service asks to wait.
     pub retry_after: Option<Duration>,
+    /// Section of the service's page about errors that tells what this one means (`assisted explain`).
+    pub section: Option<String>,
+}
+
+/// The section that a header `Link` leads to: `</docs/errors#cluster-state>; rel="help"`. It is another's text, which is shown: no more
+/// than a name is taken.
+pub(crate) fn section(link: &str) -> Option<String> {
+    let (address, relation) = link.strip_prefix('<')?.split_once('>')?;
+    let (_, name) = address.split_once('#')?;
+    let is_name = name.len() <= LONGEST_NAME
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    (relation.contains("rel=\"help\"") && is_name && !name.is_empty()).then(|| name.to_owned())
 }
 
 impl ErrorResponse {
@@ -264,6 +287,7 @@ mod tests {
             request_id: Uuid::nil(),
             location: None,
             retry_after: None,
+            section: None,
         }
     }
 
@@ -291,6 +315,20 @@ mod tests {
                 own,
                 "{status} {content_type:?} {body}"
             );
+        }
+    }
+
+    #[test]
+    fn a_section_is_a_name_and_nothing_else() {
+        assert_eq!(section("</docs/errors#http-409>; rel=\"help\"").as_deref(), Some("http-409"));
+        for other in [
+            "",
+            "</docs/errors>; rel=\"help\"",
+            "</x#a>; rel=\"next\"",
+            "</x#a b>; rel=\"help\"",
+            "</x#>; rel=\"help\"",
+        ] {
+            assert_eq!(section(other), None, "{other}");
         }
     }
 

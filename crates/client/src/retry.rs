@@ -128,6 +128,7 @@ mod tests {
                 request_id: uuid::Uuid::nil(),
                 location: None,
                 retry_after: None,
+                section: None,
             }));
             let repeated =
                 (0..1_000).take_while(|number| pause(*number, OperationId::GetCluster, &refused)).count();

@@ -41,10 +41,13 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let text = match error.remedy() {
-            Some(remedy) => format!("{error}\n{remedy}"),
-            None => error.to_string(),
-        };
+        let mut text = error.to_string();
+        if let Some(remedy) = error.remedy() {
+            text = format!("{text}\n{remedy}");
+        }
+        if let Some(section) = error.section() {
+            text = format!("{text}\n`assisted explain {section}` tells what that means and what to do");
+        }
         match error {
             Error::Unreachable { .. } => Self::Unreachable(text),
             Error::Argument { .. } => Self::Usage(text),

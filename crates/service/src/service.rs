@@ -14,6 +14,7 @@ use crate::event::Events;
 use crate::file::Files;
 use crate::host::Hosts;
 use crate::infra_env::InfraEnvs;
+use crate::machine::Machines;
 use crate::metrics::Metrics;
 use crate::work::Work;
 
@@ -31,6 +32,7 @@ pub(crate) struct Rooms {
     pub(crate) catalogue: Catalogue,
     pub(crate) access: Access,
     pub(crate) work: Work,
+    pub(crate) machines: Machines,
     pub(crate) settings: Arc<Settings>,
     pub(crate) blob: Blob,
     pub(crate) database: Arc<Database>,
@@ -79,6 +81,11 @@ impl Service {
     /// What the service does by itself, for administrators.
     pub fn work(&self) -> &Work {
         &self.0.work
+    }
+
+    /// Machines by their management controllers, for administrators.
+    pub fn machines(&self) -> &Machines {
+        &self.0.machines
     }
 
     /// What is counted and timed.

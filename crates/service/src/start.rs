@@ -28,6 +28,7 @@ use crate::generator::{Generator, ReviewTurns};
 use crate::host::Hosts;
 use crate::housekeeping::Housekeeping;
 use crate::infra_env::InfraEnvs;
+use crate::machine::Machines;
 use crate::metrics::Metrics;
 use crate::pace::SHORTEST_REST;
 use crate::parts::Parts;
@@ -126,6 +127,7 @@ impl Builder {
             let every = parts.settings.versions.release_sync_interval;
             tasks.spawn(follow(Arc::clone(&parts.available), catalogue, every, stop.clone()));
         }
+        let machines = Machines::new(&parts);
         let service = Service::new(Rooms {
             clusters,
             hosts: Hosts::new(&parts),
@@ -135,6 +137,7 @@ impl Builder {
             catalogue: Catalogue::new(&parts),
             access: parts.access,
             work: Work::new(Arc::clone(&parts.database), scheduler, worker),
+            machines,
             settings: parts.settings,
             blob: parts.blob,
             database: parts.database,

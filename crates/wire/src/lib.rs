@@ -39,6 +39,7 @@ pub mod pattern;
 pub mod platform;
 pub mod probe_requests;
 pub mod probe_responses;
+pub mod rack;
 pub mod requirements;
 pub mod secret;
 pub mod step;

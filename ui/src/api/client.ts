@@ -1,5 +1,5 @@
 import { request, save } from './request';
-import type { Cluster, Event, Host, ImageState, InfraEnv, LoginMethods, Me, Validation } from './types';
+import type { Cluster, Event, Host, ImageState, InfraEnv, LoginMethods, Machine, Me, NewMachine, Validation } from './types';
 
 /** Most events that are read at once. */
 const MOST_EVENTS = 5000;
@@ -25,6 +25,15 @@ export const api = {
   imageUrl: (id: string) => request<{ url: string }>(`/v2/infra-envs/${id}/downloads/image-url`),
   imageState: (id: string, signal?: AbortSignal) =>
     request<ImageState>(`/v2/infra-envs/${id}/downloads/image-state`, { signal }),
+
+  machines: (signal?: AbortSignal) => request<Machine[]>('/v2/machines', { signal }),
+  machine: (id: string, signal?: AbortSignal) => request<Machine>(`/v2/machines/${id}`, { signal }),
+  addMachine: (body: NewMachine) => request<Machine>('/v2/machines', { ...post, body }),
+  removeMachine: (id: string) => request<void>(`/v2/machines/${id}`, { method: 'DELETE' }),
+  switchMachine: (id: string, power: 'on' | 'off' | 'reset') =>
+    request<Machine>(`/v2/machines/${id}/actions/power`, { ...post, body: { power } }),
+  bootMachine: (id: string, infraEnv: string) =>
+    request<Machine>(`/v2/machines/${id}/actions/boot`, { ...post, body: { infra_env_id: infraEnv } }),
 
   loginMethods: () => request<LoginMethods>('/auth/methods', { isLogin: true }),
   me: () => request<Me>('/auth/me', { isLogin: true }),

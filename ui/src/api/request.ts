@@ -8,9 +8,17 @@ export class ApiError extends Error {
   constructor(
     readonly status: number,
     message: string,
+    /** Address of a section that explains it, at the service. */
+    readonly help?: string,
   ) {
     super(message);
   }
+}
+
+/** What went wrong, for a person: a text, and where it stands what to do. */
+export interface Told {
+  text: string;
+  help?: string | undefined;
 }
 
 type SignedOut = () => void;
@@ -51,7 +59,12 @@ async function send(path: string, { method = 'GET', body, signal, isLogin = fals
   }
   if (answer.ok) return answer;
   if (answer.status === 401 && !isLogin) tellSignedOut();
-  throw new ApiError(answer.status, await reason(answer));
+  throw new ApiError(answer.status, await reason(answer), helpOf(answer));
+}
+
+/** Where an answer says that it is explained: a page of the service itself, and nothing else. */
+function helpOf(answer: Response): string | undefined {
+  return /^<(\/docs\/[a-z]+#[a-z0-9-]+)>; rel="help"/.exec(answer.headers.get('Link') ?? '')?.[1];
 }
 
 /** The reason in an answer that is an error. */
@@ -80,6 +93,11 @@ export async function save(path: string, fallbackName: string) {
   link.download = named?.[1] ?? fallbackName;
   link.click();
   URL.revokeObjectURL(link.href);
+}
+
+/** What a person is told of whatever was thrown. */
+export function toldOf(error: unknown): Told {
+  return { text: textOf(error), help: error instanceof ApiError ? error.help : undefined };
 }
 
 /** The text for a person of whatever was thrown. */

@@ -125,6 +125,33 @@ export interface ImageState {
   retry_after_seconds?: number;
 }
 
+export interface MachineAction {
+  what: string;
+  state: 'running' | 'done' | 'failed';
+  started_at: string;
+  ended_at?: string;
+  message?: string;
+}
+
+export interface Machine {
+  id: string;
+  name: string;
+  system: string;
+  user: string;
+  insecure: boolean;
+  power?: string;
+  problem?: string;
+  action?: MachineAction;
+}
+
+export interface NewMachine {
+  name: string;
+  system: string;
+  user: string;
+  password: string;
+  insecure: boolean;
+}
+
 export interface LoginMethods {
   password: boolean;
   provider: boolean;

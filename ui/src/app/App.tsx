@@ -4,6 +4,7 @@ import { Boundary } from '../common/Boundary';
 import { HelpPage } from '../help/HelpPage';
 import { ImagesPage } from '../images/ImagesPage';
 import { LibraryCluster, LibraryClusters, LibraryNewCluster, LibraryProvider } from '../library/Library';
+import { MachinesPage } from '../machines/MachinesPage';
 import { LiveListPage } from '../live/LiveListPage';
 import { LivePage } from '../live/LivePage';
 import { Session } from '../session/Session';
@@ -38,6 +39,7 @@ export function App() {
                 <Route path="/live/:clusterId" element={<LivePage />} />
                 <Route path="/live/:clusterId/:tab" element={<LivePage />} />
                 <Route path="/images" element={<ImagesPage />} />
+                <Route path="/machines" element={<MachinesPage />} />
                 <Route path="/help" element={<HelpPage />} />
                 <Route path="*" element={<PageSection>There is no such page.</PageSection>} />
               </Routes>

@@ -18,17 +18,19 @@ import { Link, useLocation } from 'react-router-dom-v5-compat';
 import { useSession } from '../session/Session';
 import { isDark, toggleTheme } from './theme';
 
-const PAGES = [
-  { to: '/clusters', text: 'Clusters' },
+const PAGES: { to: string; text: string; isForAdmins?: boolean; isForEditors?: boolean }[] = [
+  { to: '/clusters', text: 'Clusters', isForEditors: true },
   { to: '/live', text: 'Live' },
   { to: '/images', text: 'Images' },
+  { to: '/machines', text: 'Machines', isForAdmins: true },
   { to: '/help', text: 'Help' },
 ];
 
 export function AppMasthead() {
-  const { me, logOut } = useSession();
+  const { me, isAdmin, mayChange, logOut } = useSession();
   const { pathname } = useLocation();
   const [dark, setDark] = useState(isDark);
+  const pages = PAGES.filter((page) => (isAdmin || !page.isForAdmins) && (mayChange || !page.isForEditors));
   const change = () => {
     toggleTheme();
     setDark(isDark());
@@ -48,7 +50,7 @@ export function AppMasthead() {
             <ToolbarItem isOverflowContainer>
               <Nav variant="horizontal" aria-label="Pages">
                 <NavList>
-                  {PAGES.map(({ to, text }) => (
+                  {pages.map(({ to, text }) => (
                     <NavItem key={to} isActive={pathname.startsWith(to)}>
                       <Link to={to}>{text}</Link>
                     </NavItem>

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'react';
-import { textOf } from '../api/request';
+import { type Told, toldOf } from '../api/request';
 
 export interface Asked<T> {
   value?: T;
-  error?: string;
+  error?: Told;
 }
 
 /** What a request brings; it is sent again whenever `key` changes, and the last value stays meanwhile. */
@@ -14,7 +14,7 @@ export function useAsked<T>(ask: (signal: AbortSignal) => Promise<T>, key: strin
     ask(abort.signal).then(
       (value) => setAsked({ value }),
       (error: unknown) => {
-        if (!abort.signal.aborted) setAsked((last) => ({ ...last, error: textOf(error) }));
+        if (!abort.signal.aborted) setAsked((last) => ({ ...last, error: toldOf(error) }));
       },
     );
     return () => abort.abort();

@@ -25,6 +25,10 @@ export function HelpPage() {
             <a href="/docs">The REST API</a> of this service
           </li>
           <li>
+            <a href="/docs/troubleshooting">Troubleshooting</a>: what each validation says, and what to do; and{' '}
+            <a href="/docs/errors">what errors mean</a>
+          </li>
+          <li>
             The command line: <code>assisted --help</code>
           </li>
           <li>

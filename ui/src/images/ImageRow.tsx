@@ -2,6 +2,7 @@ import { Alert, Button, ClipboardCopy, Label, Progress, ProgressMeasureLocation 
 import { Td, Tr } from '@patternfly/react-table';
 import { Link } from 'react-router-dom-v5-compat';
 import type { ImageState, InfraEnv } from '../api/types';
+import { FailureAlert } from '../common/FailureAlert';
 import { bytes } from '../common/time';
 import { useSession } from '../session/Session';
 import { isNearOnly, useImage } from './useImage';
@@ -19,7 +20,7 @@ export function ImageRow({ infraEnv }: { infraEnv: InfraEnv }) {
         {infraEnv.type} {infraEnv.openshift_version} {infraEnv.cpu_architecture}
       </Td>
       <Td dataLabel="State">
-        {error && <Alert isInline isLiveRegion variant="danger" title={error} />}
+        {error && <FailureAlert failure={error} />}
         {image ? <State image={image} /> : 'not asked for yet'}
         {url && (
           <>

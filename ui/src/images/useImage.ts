@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { api } from '../api/client';
-import { textOf } from '../api/request';
+import { type Told, toldOf } from '../api/request';
 import type { ImageState } from '../api/types';
 
 const SHORTEST_MS = 1000;
@@ -9,7 +9,7 @@ const LONGEST_MS = 10_000;
 interface Image {
   image: ImageState | null;
   url: string;
-  error: string;
+  error: Told | null;
   /** Whether the download begins as soon as the image is ready. */
   isWaiting: boolean;
   download: () => void;
@@ -23,7 +23,7 @@ interface Image {
 export function useImage(infraEnvId: string): Image {
   const [image, setImage] = useState<ImageState | null>(null);
   const [url, setUrl] = useState('');
-  const [error, setError] = useState('');
+  const [error, setError] = useState<Told | null>(null);
   const [isWaiting, setIsWaiting] = useState(false);
   const abort = useRef<AbortController | null>(null);
 
@@ -35,7 +35,7 @@ export function useImage(infraEnvId: string): Image {
 
   const download = () => {
     const { signal } = (abort.current = new AbortController());
-    setError('');
+    setError(null);
     setIsWaiting(true);
     const follow = async () => {
       for (;;) {
@@ -53,7 +53,7 @@ export function useImage(infraEnvId: string): Image {
       }
     };
     follow()
-      .catch((thrown: unknown) => signal.aborted || setError(textOf(thrown)))
+      .catch((thrown: unknown) => signal.aborted || setError(toldOf(thrown)))
       .finally(() => signal.aborted || setIsWaiting(false));
   };
   return { image, url, error, isWaiting, download, stop };

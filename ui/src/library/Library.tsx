@@ -10,7 +10,7 @@ import {
 import { Banner } from '@patternfly/react-core';
 import { type ReactNode, useEffect } from 'react';
 import { Provider } from 'react-redux';
-import { Link, useParams } from 'react-router-dom-v5-compat';
+import { Link, Navigate, useParams } from 'react-router-dom-v5-compat';
 import { tellSignedOut } from '../api/request';
 import { useSession } from '../session/Session';
 
@@ -71,11 +71,15 @@ function Permissions() {
   return null;
 }
 
+/** Who may only look gets the list of the live view: the library's has buttons that make and delete. */
 export function LibraryClusters() {
-  return <Clusters />;
+  const { mayChange } = useSession();
+  return mayChange ? <Clusters /> : <Navigate to="/live" replace />;
 }
 
 export function LibraryNewCluster() {
+  const { mayChange } = useSession();
+  if (!mayChange) return <Navigate to="/live" replace />;
   return (
     <div className="library-new">
       <NewClusterPage />

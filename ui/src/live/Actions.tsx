@@ -1,8 +1,9 @@
-import { Alert, Button, Flex, Modal, ModalBody, ModalFooter, ModalHeader } from '@patternfly/react-core';
+import { Button, Flex, Modal, ModalBody, ModalFooter, ModalHeader } from '@patternfly/react-core';
 import { useState } from 'react';
 import { Link } from 'react-router-dom-v5-compat';
 import { api } from '../api/client';
-import { textOf } from '../api/request';
+import { type Told, toldOf } from '../api/request';
+import { FailureAlert } from '../common/FailureAlert';
 import type { Cluster } from '../api/types';
 import { useSession } from '../session/Session';
 
@@ -33,12 +34,12 @@ export function Actions({ cluster }: { cluster: Cluster }) {
   const { mayChange } = useSession();
   const [question, setQuestion] = useState<Question | null>(null);
   const [isBusy, setIsBusy] = useState(false);
-  const [problem, setProblem] = useState('');
+  const [problem, setProblem] = useState<Told | null>(null);
   const run = (act: (id: string) => Promise<unknown>) => {
     setIsBusy(true);
-    setProblem('');
+    setProblem(null);
     act(cluster.id)
-      .catch((error: unknown) => setProblem(textOf(error)))
+      .catch((error: unknown) => setProblem(toldOf(error)))
       .finally(() => {
         setIsBusy(false);
         setQuestion(null);
@@ -70,7 +71,7 @@ export function Actions({ cluster }: { cluster: Cluster }) {
           </Button>
         )}
       </Flex>
-      {problem && <Alert isInline isLiveRegion variant="danger" title={problem} />}
+      {problem && <FailureAlert failure={problem} />}
       <Modal variant="small" isOpen={question !== null} onClose={() => setQuestion(null)} aria-labelledby="question" aria-describedby="answer">
         <ModalHeader title={question?.title} labelId="question" />
         <ModalBody id="answer">{question?.text}</ModalBody>

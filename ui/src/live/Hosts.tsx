@@ -27,7 +27,7 @@ export function Hosts({ clusterId, state }: { clusterId: string; state: LiveStat
   }
   return (
     <>
-      {asked.error && <Alert isInline variant="warning" title={`The hardware is not known: ${asked.error}`} />}
+      {asked.error && <Alert isInline variant="warning" title={`The hardware is not known: ${asked.error.text}`} />}
       <Table variant="compact" aria-label="Hosts">
         <Thead>
           <Tr>

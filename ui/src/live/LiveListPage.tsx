@@ -1,15 +1,18 @@
-import { Alert, Button, EmptyState, EmptyStateBody, PageSection, Spinner, Title } from '@patternfly/react-core';
+import { Button, EmptyState, EmptyStateBody, PageSection, Spinner, Title } from '@patternfly/react-core';
 import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useEffect, useState } from 'react';
 import { Link } from 'react-router-dom-v5-compat';
 import { api } from '../api/client';
+import { FailureAlert } from '../common/FailureAlert';
 import { useAsked } from '../common/useAsked';
+import { useSession } from '../session/Session';
 import { StatusLabel } from './StatusLabel';
 
 const EVERY_MS = 10_000;
 
 /** All clusters; each leads to its live view. */
 export function LiveListPage() {
+  const { mayChange } = useSession();
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     const timer = window.setInterval(() => setTurn((last) => last + 1), EVERY_MS);
@@ -20,11 +23,10 @@ export function LiveListPage() {
     <PageSection isFilled>
       <Title headingLevel="h1">Live</Title>
       {error && (
-        <Alert
-          isInline
+        <FailureAlert
+          failure={error}
           variant="warning"
-          title={error}
-          actionLinks={
+          action={
             <Button variant="link" isInline onClick={() => setTurn(turn + 1)}>
               Try again
             </Button>
@@ -35,7 +37,13 @@ export function LiveListPage() {
       {value?.length === 0 && (
         <EmptyState titleText="There are no clusters" headingLevel="h2">
           <EmptyStateBody>
-            <Link to="/clusters/~new">Make one</Link>, and follow here how it is installed.
+            {mayChange ? (
+              <>
+                <Link to="/clusters/~new">Make one</Link>, and follow here how it is installed.
+              </>
+            ) : (
+              'They appear here when somebody makes one.'
+            )}
           </EmptyStateBody>
         </EmptyState>
       )}

@@ -16,6 +16,9 @@ const TABS = [
   { key: 'events', text: 'Events' },
 ];
 
+/** What the tabs lead to. */
+const VIEW = 'live-view';
+
 export function LivePage() {
   const { clusterId = '' } = useParams();
   // Another cluster begins with nothing.
@@ -81,15 +84,17 @@ function Followed({ clusterId }: { clusterId: string }) {
       <PageSection type="tabs">
         <Tabs activeKey={tab} onSelect={(_, key) => navigate(`/live/${clusterId}/${key}`)} aria-label="Views of the cluster">
           {TABS.map(({ key, text }) => (
-            <Tab key={key} eventKey={key} title={<TabTitleText>{text}</TabTitleText>} />
+            <Tab key={key} eventKey={key} tabContentId={VIEW} title={<TabTitleText>{text}</TabTitleText>} />
           ))}
         </Tabs>
       </PageSection>
       <PageSection isFilled>
-        {tab === 'progress' && <Timeline state={state} />}
-        {tab === 'validations' && <Validations clusterId={clusterId} state={state} />}
-        {tab === 'hosts' && <Hosts clusterId={clusterId} state={state} />}
-        {tab === 'events' && <Events state={state} />}
+        <div id={VIEW} role="tabpanel" aria-label={TABS.find(({ key }) => key === tab)?.text}>
+          {tab === 'progress' && <Timeline state={state} />}
+          {tab === 'validations' && <Validations clusterId={clusterId} state={state} />}
+          {tab === 'hosts' && <Hosts clusterId={clusterId} state={state} />}
+          {tab === 'events' && <Events state={state} />}
+        </div>
       </PageSection>
     </>
   );

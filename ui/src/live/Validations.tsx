@@ -1,8 +1,9 @@
-import { Alert, ExpandableSection, Label, Spinner, Switch } from '@patternfly/react-core';
+import { ExpandableSection, Label, Spinner, Switch } from '@patternfly/react-core';
 import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useState } from 'react';
 import { api } from '../api/client';
 import type { Host, Validation } from '../api/types';
+import { FailureAlert } from '../common/FailureAlert';
 import { useAsked } from '../common/useAsked';
 import { hostName, sortedHosts } from './hosts';
 import type { LiveState } from './state';
@@ -60,7 +61,7 @@ interface SectionProps {
 function Section({ title, showsGood, changes, ask }: SectionProps) {
   const [isOpen, setIsOpen] = useState(true);
   const { value, error } = useAsked(ask, changes);
-  if (error) return <Alert isInline variant="warning" title={`${title}: ${error}`} />;
+  if (error) return <FailureAlert failure={error} about={title} variant="warning" />;
   if (!value) return <Spinner size="md" aria-label={`Asking for the validations: ${title}`} />;
   const shown = value
     .filter(({ status }) => showsGood || !GOOD.includes(status))
@@ -90,7 +91,14 @@ function Section({ title, showsGood, changes, ask }: SectionProps) {
                   </Label>
                 </Td>
                 <Td dataLabel="What">
-                  {validation.message} <small>({validation.id})</small>
+                  {validation.message}{' '}
+                  <small>
+                    (
+                    <a href={`/docs/troubleshooting#${validation.id}`} target="_blank" rel="noreferrer">
+                      {validation.id}
+                    </a>
+                    )
+                  </small>
                 </Td>
                 <Td dataLabel="Measured">{validation.measured}</Td>
                 <Td dataLabel="Required">{validation.required}</Td>

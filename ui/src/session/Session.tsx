@@ -20,10 +20,12 @@ interface SessionValue {
   me: Me | null;
   /** Whether buttons that change something are shown; the service decides whether they work. */
   mayChange: boolean;
+  /** Whether pages for administrators are shown. */
+  isAdmin: boolean;
   logOut: () => void;
 }
 
-const SessionContext = createContext<SessionValue>({ me: null, mayChange: true, logOut: () => undefined });
+const SessionContext = createContext<SessionValue>({ me: null, mayChange: true, isAdmin: true, logOut: () => undefined });
 
 export const useSession = () => useContext(SessionContext);
 
@@ -65,6 +67,7 @@ export function Session({ children }: { children: ReactNode }) {
     () => ({
       me,
       mayChange: me?.role !== 'viewer',
+      isAdmin: me === null || me.role === 'admin',
       logOut: () => void api.logout().catch(() => undefined).then(look),
     }),
     [me, look],

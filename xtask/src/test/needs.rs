@@ -39,7 +39,7 @@ pub const NEEDS: &[Needs] = &[
         &[PYTHON, PROGRAMS, COREOS_INSTALLER, KUBERNETES, LAB_IMAGE, HOST_PROGRAM],
     ),
     as_root("assisted-lab-cluster", "bubblewrap, etcd, ignition-validate", &[PROGRAMS, KUBERNETES]),
-    of("assisted-ui", "Node, npm", &[UI, CHROMIUM, PROGRAMS]),
+    of("assisted-ui", "Node, npm", &[PYTHON, UI, CHROMIUM, PROGRAMS]),
     of("assisted-simhost", "PostgreSQL", &[PROGRAMS]),
     of("assisted-lab", "", &[PROGRAMS]),
     as_root("assisted", "PostgreSQL, docker-registry, xorriso, bubblewrap", &[PYTHON, PROGRAMS]),

@@ -1,5 +1,6 @@
 //! Progress on the terminal: on standard error, and nowhere else than on a terminal.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -29,6 +30,15 @@ pub fn count(all: usize) -> ProgressBar {
         .with_style(style("{bar:40} {pos} of {len} {elapsed} {msg}"));
     bar.enable_steady_tick(TURN);
     bar
+}
+
+/// Shows that something goes on for as long as it does, and what that is.
+pub async fn during<T>(what: impl Into<Cow<'static, str>>, work: impl Future<Output = T>) -> T {
+    let bar = waiting();
+    bar.set_message(what);
+    let done = work.await;
+    bar.finish_and_clear();
+    done
 }
 
 /// A bar for what is done to a hundredth part at a time.

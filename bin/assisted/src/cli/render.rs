@@ -9,6 +9,7 @@ use assisted_console::output::line;
 use clap::Args;
 
 use super::common::Context;
+use super::progress;
 
 #[derive(Args, Debug)]
 pub struct Render {
@@ -29,7 +30,8 @@ impl Render {
         if self.to.exists() {
             return Err(failed(std::io::ErrorKind::AlreadyExists.into()));
         }
-        let mut download = context.client.render_cluster(cluster.id).await?;
+        let mut download =
+            progress::during("is generated", context.client.render_cluster(cluster.id)).await?;
         let mut archive = tempfile::tempfile().map_err(failed)?;
         while let Some(piece) = download.chunk().await? {
             archive.write_all(&piece).map_err(failed)?;

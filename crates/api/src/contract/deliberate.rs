@@ -148,6 +148,29 @@ pub(super) const ADDITIONS: &[Addition] = &[
         what: "operation v2GetMachineOSConfig",
         reason: "the controller applies the user's MachineOSConfig once the image is there",
     },
+        what: "operation v2ListMachines",
+        reason: "machines with a management controller are started by their owner's own scripts otherwise, or by hand",
+    },
+    Addition { what: "definition machine-list", reason: "what it answers" },
+    Addition { what: "definition machine", reason: "an item of that list" },
+    Addition {
+        what: "definition machine-action",
+        reason: "a part of that: what is asked of a controller takes minutes",
+    },
+    Addition {
+        what: "operation v2GetMachine",
+        reason: "whether a machine is on is asked for one at a time: a controller that is away takes its time",
+    },
+    Addition { what: "operation v2AddMachine", reason: "the service has to know controller and account" },
+    Addition { what: "definition machine-create-params", reason: "what it takes" },
+    Addition { what: "operation v2RemoveMachine", reason: "and to forget them" },
+    Addition { what: "operation v2SwitchMachine", reason: "machines are switched on, off, and restarted" },
+    Addition { what: "definition machine-power-params", reason: "what it takes" },
+    Addition {
+        what: "operation v2BootMachine",
+        reason: "a machine boots the discovery image once without anybody at its console",
+    },
+    Addition { what: "definition machine-boot-params", reason: "what it takes" },
 ];
 
 pub(super) const DIFFERENCES: &[Difference] = &[

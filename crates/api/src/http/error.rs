@@ -1,15 +1,28 @@
 //! Error bodies (service-api §1.3).
 
-use http::header::{ALLOW, RETRY_AFTER};
+use http::header::{ALLOW, LINK, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
 
 use super::response::{Answer, json_answer};
 use crate::error::{ApiError, MOMENT};
+use crate::help;
 
 impl ApiError {
-    /// The answer with its status, body and headers.
+    /// The answer with its status, body and headers. One of them leads to a page with cause and remedy.
     pub(crate) fn answer(self) -> Answer {
+        let (Self::Framework { status, message: text, .. }
+        | Self::Busy { status, message: text, .. }
+        | Self::Application { status, reason: text }) = &self;
+        let help = help::family(*status, text).address();
+        let mut answer = self.body_and_status(&help);
+        if let Ok(link) = HeaderValue::from_str(&format!("<{help}>; rel=\"help\"")) {
+            answer.headers_mut().insert(LINK, link);
+        }
+        answer
+    }
+
+    fn body_and_status(self, help: &str) -> Answer {
         match self {
             Self::Framework { status, message, allow } => {
                 let mut answer =
@@ -31,7 +44,7 @@ impl ApiError {
                     status_code(status),
                     &json!({
                         "code": status.to_string(),
-                        "href": "",
+                        "href": help,
                         "id": status,
                         "kind": "Error",
                         "reason": reason,

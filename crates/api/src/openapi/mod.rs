@@ -7,6 +7,8 @@ mod page;
 pub(crate) mod schemas;
 mod swagger;
 
+pub(crate) use page::STYLE;
+
 use std::sync::OnceLock;
 
 use bytes::Bytes;

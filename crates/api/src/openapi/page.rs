@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}\
+pub(crate) const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}\
 code,pre{font:13px/1.4 ui-monospace,monospace}pre{background:#8881;padding:.6rem;overflow:auto}\
 summary{cursor:pointer;padding:.25rem 0}b{display:inline-block;width:4.5rem}details{border-top:1px solid #8884}\
 table{border-collapse:collapse}td,th{padding:.1rem .8rem .1rem 0;text-align:left;vertical-align:top}\
@@ -15,7 +15,8 @@ pub(super) fn page(document: &Value) -> String {
     let mut html = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>assisted: REST API</title>\
          <style>{STYLE}</style><h1>REST API</h1><p>{} <a href=\"/api/assisted-install/v2/openapi.json\">OpenAPI 3.1</a>, \
-         <a href=\"/api/assisted-install/v2/swagger.json\">Swagger 2.0</a>.</p><h2>Operations</h2>",
+         <a href=\"/api/assisted-install/v2/swagger.json\">Swagger 2.0</a>. <a href=\"/docs/errors\">Errors</a>, \
+         <a href=\"/docs/troubleshooting\">troubleshooting</a>.</p><h2>Operations</h2>",
         escape(document["info"]["description"].as_str().unwrap_or_default())
     );
     for (path, item) in document["paths"].as_object().into_iter().flatten() {

@@ -61,6 +61,11 @@ impl Call<'_> {
         Ok(HostKey { infra_env_id: self.infra_env_id()?, host_id: HostId(self.id(name::HOST_ID)?) })
     }
 
+    /// The machine in the path.
+    pub(super) fn machine_id(&self) -> Result<Uuid, ApiError> {
+        self.id(name::MACHINE_ID)
+    }
+
     /// An id in the path. A path that has none is a mistake of this program.
     fn id(&self, name: Name<Uuid>) -> Result<Uuid, ApiError> {
         let missing = || {

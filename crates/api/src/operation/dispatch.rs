@@ -6,6 +6,7 @@ use assisted_wire::cluster_params::IngressCertParams;
 use assisted_wire::host_params::{BindHostParams, HostCreateParams};
 use assisted_wire::infra_env::InfraEnvCreateParams;
 use assisted_wire::operation::{OperationId, name};
+use assisted_wire::rack::{MachineBootParams, MachinePowerParams};
 use assisted_wire::support_level::FeatureSupportLevelId;
 use http::{HeaderName, HeaderValue, StatusCode};
 
@@ -82,6 +83,19 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         }
         Id::ListClusterActions => {
             call.json(service.clusters().list_actions(caller, call.cluster_id()?)).await
+        }
+
+        Id::ListMachines => call.json(service.machines().list(caller)).await,
+        Id::GetMachine => call.json(service.machines().get(caller, call.machine_id()?)).await,
+        Id::AddMachine => call.json(service.machines().add(caller, call.body()?)).await,
+        Id::RemoveMachine => call.empty(service.machines().remove(caller, call.machine_id()?)).await,
+        Id::SwitchMachine => {
+            let MachinePowerParams { power } = call.body()?;
+            call.json(service.machines().switch(caller, call.machine_id()?, power)).await
+        }
+        Id::BootMachine => {
+            let MachineBootParams { infra_env_id } = call.body()?;
+            call.json(service.machines().boot(caller, call.machine_id()?, infra_env_id)).await
         }
 
         Id::RegisterHost => {

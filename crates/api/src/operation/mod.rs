@@ -35,6 +35,7 @@ use crate::check::Bodies;
 use crate::check::params::Params;
 use crate::check::schema::SchemaError;
 use crate::error::ApiError;
+use crate::help::Pages;
 use crate::http::body;
 use crate::http::cors::{self, Cors};
 use crate::http::guard::Guard;
@@ -79,6 +80,7 @@ struct Parts {
     /// Whether browsers reach the service by TLS.
     secure: bool,
     documents: Documents,
+    pages: Pages,
     timeouts: Timeouts,
     /// Answers without an end end with this.
     stopping: CancellationToken,
@@ -117,6 +119,7 @@ impl Api {
             budget: Budget::new(&settings.limits),
             secure: http.serve_https || http.service_base_url.starts_with("https://"),
             documents: Documents::default(),
+            pages: Pages::default(),
             timeouts,
             stopping: CancellationToken::new(),
         };
@@ -260,7 +263,10 @@ impl Api {
             "/docs" => {
                 Some(bytes_answer(StatusCode::OK, "text/html; charset=utf-8", self.parts.documents.page()))
             }
-            _ => None,
+            path => {
+                let page = self.parts.pages.at(path)?;
+                Some(bytes_answer(StatusCode::OK, "text/html; charset=utf-8", page))
+            }
         }
     }
 

@@ -37,6 +37,28 @@ async fn routes_and_content_types() {
 }
 
 #[tokio::test]
+async fn each_error_leads_to_a_page_that_explains_it() {
+    let server = Server::start(Settings::default()).await;
+    let nobody = "/v2/clusters/99999999-2222-3333-4444-555555555555";
+    for (path, section) in
+        [(nobody, "no-such-object"), ("/v2/clusters/nope", "http-400"), ("/v1/clusters", "unknown-path")]
+    {
+        let answer = server.client.get(format!("{}{path}", server.url)).send().await.unwrap();
+        let link = answer.headers()["link"].to_str().unwrap().to_owned();
+        assert_eq!(link, format!("</docs/errors#{section}>; rel=\"help\""), "{path}");
+        let body: Value = answer.json().await.unwrap();
+        if let Some(href) = body.get("href") {
+            assert_eq!(href, &format!("/docs/errors#{section}"));
+        }
+        let origin = server.url.trim_end_matches("/api/assisted-install");
+        let page = server.client.get(format!("{origin}/docs/errors")).send().await.unwrap();
+        assert_eq!(page.headers()["content-type"], "text/html; charset=utf-8");
+        assert!(page.text().await.unwrap().contains(&format!("<h3 id=\"{section}\">")), "{section}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn parameters_and_bodies() {
     let server = Server::start(Settings::default()).await;
     assert_eq!(

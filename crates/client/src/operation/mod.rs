@@ -5,6 +5,7 @@ pub(crate) mod events;
 pub(crate) mod hosts;
 pub(crate) mod infra_envs;
 pub(crate) mod instructions;
+pub(crate) mod machines;
 pub(crate) mod manifests;
 pub(crate) mod on_cluster_layering;
 pub(crate) mod operators;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-use assisted_testkit::{IdentityProvider, built, tied};
+use assisted_testkit::{IdentityProvider, ManagementController, built, tied};
 use serde_json::json;
 
 /// Where Node may be.
@@ -35,6 +35,7 @@ fn scenario(name: &str, env: &[(&str, &str)]) {
         .stdin(Stdio::null());
     let Output { status, stdout, stderr } = command.output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    print!("{}", text(&stdout));
     assert!(status.success(), "{name}: {status}\n{}{}", text(&stdout), text(&stderr));
 }
 
@@ -58,6 +59,18 @@ fn people_sign_in_by_a_provider() {
 #[test]
 fn images_are_waited_for() {
     scenario("images", &[]);
+}
+
+#[test]
+fn machines_are_switched_by_their_controllers() {
+    let dir = tempfile::tempdir().unwrap();
+    let uuid = "7e5f7c5e-0000-4000-8000-000000000003";
+    let controller = ManagementController::start(uuid, "52:54:00:7e:10:04", None, dir.path()).unwrap();
+    let (user, password) = (ManagementController::USER, ManagementController::PASSWORD);
+    scenario(
+        "machines",
+        &[("BMC_SYSTEM", &controller.system), ("BMC_USER", user), ("BMC_PASSWORD", password)],
+    );
 }
 
 #[test]

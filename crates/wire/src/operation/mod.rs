@@ -119,6 +119,12 @@ pub enum OperationId {
     GetOnClusterLayering,
     ReportOnClusterLayeringBuild,
     GetMachineOSConfig,
+    ListMachines,
+    GetMachine,
+    AddMachine,
+    RemoveMachine,
+    SwitchMachine,
+    BootMachine,
 }
 
 impl OperationId {

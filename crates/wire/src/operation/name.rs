@@ -92,6 +92,7 @@ pub const LAST_EVENT_ID: Name<String> = Name::new(crate::live::LAST_EVENT_ID);
 pub const LIMIT: Name<i64> = Name::new("limit");
 pub const LOGS_TYPE: Name<String> = Name::new("logs_type");
 pub const MAC: Name<String> = Name::new("mac");
+pub const MACHINE_ID: Name<Uuid> = Name::new("machine_id");
 pub const MESSAGE: Name<String> = Name::new("message");
 pub const OFFSET: Name<i64> = Name::new("offset");
 pub const ONLY_LATEST: Name<bool> = Name::new("only_latest");

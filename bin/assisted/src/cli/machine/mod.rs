@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 
 use super::common::Context;
 use super::login::password;
+use super::progress;
 use rack::{Known, Rack};
 
 #[derive(Subcommand, Debug)]
@@ -205,14 +206,18 @@ where
         });
     }
     let (mut failed, mut count) = (Vec::new(), 0_usize);
-    while let Some(ended) = running.join_next().await {
+    let bar = progress::waiting();
+    loop {
+        bar.set_message(format!("{} machines are at it", running.len()));
+        let Some(ended) = running.join_next().await else { break };
         count += 1;
         match ended {
-            Ok((name, Ok(told))) => line(&format!("{name}: {told}"))?,
+            Ok((name, Ok(told))) => bar.suspend(|| line(&format!("{name}: {told}")))?,
             Ok((name, Err(failure))) => failed.push(format!("{name}: {failure}")),
             Err(error) => failed.push(error.to_string()),
         }
     }
+    bar.finish_and_clear();
     failed.sort();
     match failed.as_slice() {
         [] => Ok(()),

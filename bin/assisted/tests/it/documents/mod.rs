@@ -25,6 +25,8 @@ const TYPED: &[&str] = &[
     "docs/images.md",
     "docs/installer.md",
     "docs/manifests.md",
+    "docs/networking.md",
+    "docs/operations.md",
     "docs/static-networking.md",
     "docs/users.md",
     "docs/ways.md",
@@ -118,7 +120,7 @@ fn every_block_of_commands_is_typed_or_says_why_not() {
 }
 
 #[test]
-fn the_readme_leads_to_a_host_and_to_a_kubeconfig() {
+fn the_readme_leads_to_a_kubeconfig() {
     // What it builds is found by what it says, and by nothing else.
     let mut session = Session::open(Network::Own, &[("PATH", &std::env::var("PATH").unwrap())]);
     follow("README.md", &mut session);
@@ -164,29 +166,42 @@ fn static_networks_are_taken_as_they_are_shown() {
     assert_eq!(service.json(&["infra-env", "list"])[0]["name"], "lab");
 }
 
-#[test]
-fn manifests_are_applied() {
-    let service = Service::start();
-    let mut session = Session::open(Network::Shared, &[("ASSISTED_URL", &service.url)]);
+/// Puts the example of a cluster's manifests where the checkout has it.
+fn copy_manifests(session: &Session) {
     let example = "docs/examples/cluster-manifests";
     std::fs::create_dir_all(session.dir().join(example)).unwrap();
     for file in std::fs::read_dir(root().join(example)).unwrap() {
         let file = file.unwrap();
         std::fs::copy(file.path(), session.dir().join(example).join(file.file_name())).unwrap();
     }
+}
+
+#[test]
+fn manifests_are_applied() {
+    let service = Service::start();
+    let mut session = Session::open(Network::Shared, &[("ASSISTED_URL", &service.url)]);
+    copy_manifests(&session);
     follow("docs/manifests.md", &mut session);
     assert_eq!(service.json(&["cluster", "list"])[0]["name"], "rack");
     assert_eq!(service.json(&["infra-env", "list"])[0]["name"], "rack");
 }
 
 #[test]
-fn the_first_hour_and_the_ways_begin() {
-    for document in ["docs/first-hour.md", "docs/ways.md"] {
+fn the_first_hour_the_ways_and_the_recipes_begin() {
+    for (document, clusters) in [("docs/first-hour.md", 1), ("docs/ways.md", 2), ("docs/networking.md", 4)] {
         let service = Service::start();
         let mut session = Session::open(Network::Shared, &[("ASSISTED_URL", &service.url)]);
+        copy_manifests(&session);
         follow(document, &mut session);
-        assert_eq!(service.json(&["cluster", "list"]).as_array().unwrap().len(), 1);
+        assert_eq!(service.json(&["cluster", "list"]).as_array().unwrap().len(), clusters, "{document}");
     }
+}
+
+#[test]
+fn operations_are_looked_at() {
+    let service = Service::start();
+    let mut session = Session::open(Network::Shared, &[("ASSISTED_URL", &service.url)]);
+    follow("docs/operations.md", &mut session);
 }
 
 #[test]

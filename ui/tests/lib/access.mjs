@@ -1,0 +1,50 @@
+// @ts-check
+// Whether a page is for everybody: what axe-core finds, and whether each control is reached by the keyboard.
+
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+
+const AXE = await readFile(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+
+/**
+ * What axe finds on a page that keeps somebody out.
+ * @param {import('playwright-core').Page} page
+ * @param {string} about
+ */
+export async function axe(page, about) {
+  // As a debugger would: the policy of the page lets no script in.
+  await page.evaluate(AXE);
+  const found = await page.evaluate(async () => {
+    const { violations } = await /** @type {any} */ (window).axe.run(document, { resultTypes: ['violations'] });
+    return violations
+      .filter((/** @type {any} */ one) => ['serious', 'critical'].includes(one.impact))
+      .map((/** @type {any} */ one) => `${one.id}: ${one.help}: ${one.nodes.map((/** @type {any} */ node) => node.html).join(' | ').slice(0, 400)}`);
+  });
+  assert.deepEqual(found, [], about);
+}
+
+/**
+ * Walks a page by the tabulator key until it comes round: each control is reached, shown, and left.
+ * @param {import('playwright-core').Page} page
+ * @param {string} about
+ */
+export async function walk(page, about) {
+  await page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement)?.blur());
+  const wanted = await page.evaluate(() => {
+    const all = [...document.querySelectorAll('a[href], button, input, select, textarea')];
+    const visible = all.filter((one) => {
+      const control = /** @type {HTMLButtonElement} */ (one);
+      return control.offsetParent !== null && !control.disabled && control.tabIndex >= 0 && control.getAttribute('aria-hidden') !== 'true';
+    });
+    visible.forEach((one, index) => one.setAttribute('data-walk', `${index}`));
+    return visible.length;
+  });
+  const reached = new Set();
+  for (let step = 0; step < 2 * wanted + 10; step++) {
+    await page.keyboard.press('Tab');
+    const at = await page.evaluate(() => document.activeElement?.getAttribute('data-walk') ?? null);
+    if (at !== null) reached.add(at);
+    if (reached.size === wanted) break;
+  }
+  assert.equal(reached.size, wanted, `${about}: not all controls are reached by the keyboard`);
+}
