@@ -174,7 +174,8 @@ mod tests {
         let made = plan.install_config(&config.to_string().into()).unwrap();
         let made: Value = serde_json::from_str(made.expose()).unwrap();
         let secret: Value = serde_json::from_str(made["pullSecret"].as_str().unwrap()).unwrap();
-        let hosts: Vec<_> = secret["auths"].as_object().unwrap().keys().collect();
+        let mut hosts: Vec<_> = secret["auths"].as_object().unwrap().keys().collect();
+        hosts.sort();
         assert_eq!(hosts, ["api-int.lab.example.com:22626", "localhost:22626", "quay.io"]);
         assert!(
             made["additionalTrustBundle"].as_str().unwrap().starts_with("OWN\n-----BEGIN CERTIFICATE-----")
