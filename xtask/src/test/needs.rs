@@ -43,7 +43,7 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-simhost", "PostgreSQL", &[PROGRAMS]),
     of("assisted-lab", "", &[PROGRAMS]),
     as_root("assisted", "PostgreSQL, docker-registry, xorriso, bubblewrap", &[PYTHON, PROGRAMS]),
-    as_root("assisted-host", "podman, bubblewrap, docker-registry, busybox-static, ignition", &[]),
+    as_root("assisted-host", "podman, bubblewrap, docker-registry, busybox-static, ignition, curl", &[]),
     of("assisted-controller", "etcd", &[KUBERNETES]),
     of("assisted-installer", "etcd", &[PROGRAMS, KUBERNETES]),
     of("assisted-crd", "etcd", &[KUBERNETES]),

@@ -81,9 +81,10 @@ impl Attempt<'_> {
         match done {
             Ok(done) if done.success() => Ok(()),
             Ok(done) => {
-                let why = last.join("\n");
-                let told: Vec<_> = last.iter().rev().take(4).rev().map(String::as_str).collect();
-                let reason = format!("the build ended with exit status {}: {}", done.code(), told.join("; "));
+                let told: Vec<_> = last.iter().map(String::as_str).filter(|line| tells(line)).collect();
+                let reason = told[told.len().saturating_sub(4)..].join("; ");
+                let reason = format!("the build ended with exit status {}: {reason}", done.code());
+                let why = told.join("\n");
                 Err(Failed::new(classify_run(&why), reason))
             }
             Err(error) => Err(Failed::new(LayeringErrorCode::BuildInfra, error.to_string())),
@@ -179,6 +180,13 @@ fn fraction(text: &str) -> Option<(u32, u32)> {
     (part <= whole && whole <= 10_000).then_some((part, whole))
 }
 
+/// Whether a line is of a step, and not podman's own about it: that repeats the step's text, whatever words are in it.
+fn tells(line: &str) -> bool {
+    const OWN: [&str; 4] =
+        ["subprocess exited", "Error: building at STEP", "error building at STEP", "STEP "];
+    !OWN.iter().any(|own| line.starts_with(own)) && Step::read(line).is_none() && !line.trim().is_empty()
+}
+
 /// A log that stays within bounds: its beginning, and its end, which stands in a second file that begins anew when it is full.
 struct Log {
     file: std::fs::File,
@@ -240,6 +248,19 @@ mod tests {
         ] {
             assert_eq!(Step::read(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn steps_speak_for_themselves() {
+        for line in [
+            "STEP 1/2: RUN x || echo connection refused",
+            "[1/2] STEP 1/2: RUN i/o timeout",
+            "subprocess exited with status 7",
+            "",
+        ] {
+            assert!(!tells(line), "{line}");
+        }
+        assert!(tells("no such package"));
     }
 
     #[test]

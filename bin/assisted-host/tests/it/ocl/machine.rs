@@ -243,7 +243,7 @@ impl Host {
     /// Switches the machine on, with a script as its first process, and lets it run to its end; what it wrote, if it ended well. Whatever
     /// it has started and mounted is gone then.
     pub(super) fn run(&self, script: &str) -> String {
-        let groups = "mount -t tmpfs none /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup\n";
+        let groups = "mount -t tmpfs none /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup\necho 127.0.0.1 localhost > /etc/hosts\n";
         let release = format!("REGISTRY={}\nset -e\n", self.release.name());
         // What fails as it should is not what ends a script.
         let words = "OCL='/assisted-host ocl --root / --faster 50'\nulimit -c 0\n\
