@@ -376,8 +376,7 @@ async fn what_can_t_be_done_is_told() {
     let told = site.plane_says("plane", "KubernetesVersionAvailable", "KubernetesVersionUnavailable").await;
     assert!(plane_said(&told, "KubernetesVersionAvailable").1.contains("4.20.9-x86_64"), "{told:#?}");
     site.machines("plane", 2).await;
-    let templates: Api<assisted_crd::cluster_api::metal3_machine_template::Metal3MachineTemplate> =
-        site.api();
+    let templates: Api<Metal3MachineTemplate> = site.api();
     templates.delete("plane", &kube::api::DeleteParams::default()).await.unwrap();
     site.merge::<Plane>("plane", json!({"spec": {"distributionVersion": "4.20.0", "replicas": 3}})).await;
     let told = site.plane_says("plane", "MachinesCreated", "InfrastructureTemplateCloningFailed").await;
