@@ -302,7 +302,7 @@ async fn files_of_an_older_key_are_sealed_anew(place: Place) {
     for name in ["c/kubeconfig", "c/logs/host", "d"] {
         plain.put(&key(name), format!("s3cr3t of {name}")).await.unwrap();
     }
-    // It tells another ETag for each range of a file: one that is read in ranges seems to be replaced all the time.
+    // It answers HEAD without an ETag, by which a file that is put in parts is known to be the one that was read.
     let has_large = !matches!(place, Place::Bucket(Server::S3sFs));
     if has_large {
         plain.put(&key("c/logs/large"), content(9 << 20)).await.unwrap();
