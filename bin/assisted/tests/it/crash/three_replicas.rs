@@ -16,6 +16,9 @@ use crate::openshift::registries_conf;
 
 const BUCKET: &str = "files";
 
+/// Hosts of a cluster.
+const HOSTS: usize = 3;
+
 /// What the three share besides the database: servers, and settings.
 struct Shared {
     files: AwsServer,
@@ -90,7 +93,7 @@ async fn installed_while_one_is_killed(clusters: usize, every: Duration, limit: 
     let balancer = Balancer::start(sites.iter().map(|site| site.port.number).collect());
     let count = clusters.to_string();
     let simulation =
-        sites[0].simulate_at(&balancer.url, &["--topology", "sno", "--clusters", &count, "--seed", "1"]);
+        sites[0].simulate_at(&balancer.url, &["--topology", "compact", "--clusters", &count, "--seed", "1"]);
     let (mut killed, mut last) = (0, Instant::now());
     let report = sites[0].finish_within(limit, simulation, || {
         if last.elapsed() > every {
@@ -124,7 +127,7 @@ fn judge(sites: &[Site], report: &Value, clusters: usize) {
         assert!(listed.iter().all(|cluster| cluster["status"] == "installed"), "{listed:#?}");
         let hosts = site.json(&["host", "list"]);
         let hosts = hosts.as_array().unwrap();
-        assert_eq!(hosts.len(), clusters, "{hosts:#?}");
+        assert_eq!(hosts.len(), clusters * HOSTS, "{hosts:#?}");
         assert!(hosts.iter().all(|host| host["status"] == "installed"), "{hosts:#?}");
         let mut files = Vec::new();
         for cluster in &listed {
@@ -149,11 +152,11 @@ fn judge(sites: &[Site], report: &Value, clusters: usize) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_of_three_is_killed_again_and_again() {
     let _turn = turn();
-    installed_while_one_is_killed(3, Duration::from_secs(4), super::LIMIT).await;
+    installed_while_one_is_killed(3, Duration::from_secs(2), super::LIMIT).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everything_one_of_three_is_killed_during_twenty_installations() {
     let _turn = turn();
-    installed_while_one_is_killed(20, Duration::from_secs(6), Duration::from_secs(20 * 60)).await;
+    installed_while_one_is_killed(20, Duration::from_secs(4), Duration::from_secs(20 * 60)).await;
 }
