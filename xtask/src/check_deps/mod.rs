@@ -37,6 +37,7 @@ const ORDER: &[&str] = &[
     "assisted-crd",
     "assisted-bmc",
     "assisted-client",
+    "assisted-dns",
     "assisted-release",
     "assisted-store",
     "assisted-blob",
