@@ -14,6 +14,7 @@ const DOCUMENTS: &[(&str, &str, &str)] = &[
     ("docs/operators.md", "examples/docs", "operators"),
     ("docs/configuration.md", "examples/configuration", "all"),
     ("docs/cli.md", "assisted", "docs"),
+    ("docs/environment.md", "assisted", "environment-docs"),
     ("docs/lab-cli.md", "assisted-lab", "docs"),
 ];
 
