@@ -16,6 +16,7 @@ const DOCUMENTS: &[(&str, &str, &str)] = &[
     ("docs/errors.md", "examples/api", "errors"),
     ("docs/api.md", "examples/api", "operations"),
     ("docs/cli.md", "assisted", "docs"),
+    ("docs/environment.md", "assisted", "environment-docs"),
     ("docs/lab-cli.md", "assisted-lab", "docs"),
 ];
 

@@ -39,6 +39,8 @@ const PACKAGES: &[Package] = &[
     Package { name: "curl", present: || has_program("curl") },
     Package { name: "iproute2", present: || has_program("ip") },
     Package { name: "jq", present: || has_program("jq") },
+    Package { name: "bind9", present: || Path::new("/usr/sbin/named").is_file() },
+    Package { name: "bind9-dnsutils", present: || has_program("dig") },
     Package { name: "dnsmasq-base", present: || has_program("dnsmasq") },
     Package { name: "e2fsprogs", present: || has_program("mkfs.ext4") },
     Package { name: "fio", present: || has_program("fio") },

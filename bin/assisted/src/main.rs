@@ -72,6 +72,9 @@ enum Command {
     /// Print the command line as Markdown
     #[command(hide = true)]
     Docs,
+    /// Print what becomes of the variables of the replaced service as Markdown
+    #[command(hide = true)]
+    EnvironmentDocs,
 }
 
 /// Name of the command that answers queries.
@@ -139,5 +142,6 @@ fn run(program: Program) -> Result<(), Failure> {
             serve_queries(input, std::io::stdout()).map_err(|error| Failure::Refused(error.to_string()))
         }
         Command::Docs => reference::markdown(Program::command(), "Command line"),
+        Command::EnvironmentDocs => assisted_console::output::line(&serve::environment_page()),
     }
 }

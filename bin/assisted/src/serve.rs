@@ -31,6 +31,7 @@ use tokio::task::JoinSet;
 
 use crate::image_service::port;
 use crate::signals::StopSignals;
+pub(crate) use environment::page as environment_page;
 use place::Place;
 use secrets::Secrets;
 
@@ -45,6 +46,9 @@ pub struct Serve {
     /// Address to listen on; port 0 takes a free one
     #[arg(long, env = "ASSISTED_LISTEN", default_value = "127.0.0.1:8090", value_name = "IP:PORT", value_parser = address)]
     listen: SocketAddr,
+    /// Port to listen on, in the place of that of --listen
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
     #[command(flatten)]
     place: Place,
     /// Let everyone who reaches the address do everything: listen beyond loopback without authentication
@@ -75,7 +79,13 @@ impl Serve {
         runtime.block_on(self.serve(settings))
     }
 
-    async fn serve(self, mut settings: Settings) -> Result<()> {
+    async fn serve(mut self, mut settings: Settings) -> Result<()> {
+        if let Some(port) = self.port {
+            self.listen.set_port(port);
+        }
+        let http = &mut settings.http;
+        // Whoever names both wants them used, as the replaced service does.
+        http.serve_https |= !http.https_cert_file.is_empty() && !http.https_key_file.is_empty();
         kube::check(&settings)?;
         let hub = kube::connect(&settings).await?;
         let (listen, scripts) = self.addresses(&settings.http)?;

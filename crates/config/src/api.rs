@@ -16,7 +16,7 @@ topic! {
         image_service_base_url: String = String::new(), "IMAGE_SERVICE_BASE_URL";
         /// Whether there is an image service; without it there are no download URLs, and OS images are not needed.
         enable_image_service: bool = true, "ENABLE_IMAGE_SERVICE";
-        /// Whether the listener speaks TLS.
+        /// Whether the listener speaks TLS; it does in any case where HTTPS_KEY_FILE and HTTPS_CERT_FILE are set.
         serve_https: bool = false, "SERVE_HTTPS";
         /// File with the private key of the TLS listener, PEM.
         https_key_file: String = String::new(), "HTTPS_KEY_FILE";

@@ -49,7 +49,6 @@ const fn no_effect(name: &'static str, why: &'static str) -> Unread {
 /// All of them, by name.
 pub const UNREAD: &[Unread] = &[
     no_effect("ACKNOWLEDGE_DEPRECATED_OCM_SELF_TOKEN", SELF_TOKEN),
-    refused("BASE_DNS_DOMAINS", &[], "this version makes and deletes no DNS records"),
     no_effect("BMAC_MAX_CONCURRENT_RECONCILES", AT_ONCE),
     no_effect("CLUSTER_EVENTS_UPLOADER_INTERVAL", UPLOAD),
     no_effect("CLUSTER_MONITOR_BATCH_SIZE", LOOP),
@@ -159,18 +158,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_done_is_refused_with_a_sentence() {
-        for (name, value, told) in [
-            (
-                "BASE_DNS_DOMAINS",
-                "a.com:Z/route53",
-                "this version makes and deletes no DNS records. Please unset it",
-            ),
-            (
-                "DUMMY_IGNITION",
-                "true",
-                "files for tests come from GENERATOR=simulation here. Please unset it, or set it to false",
-            ),
-        ] {
+        for (name, value, told) in [(
+            "DUMMY_IGNITION",
+            "true",
+            "files for tests come from GENERATOR=simulation here. Please unset it, or set it to false",
+        )] {
             assert_eq!(start(&[(name, value)]).unwrap_err(), format!("{name}={value:?} is refused: {told}"));
         }
         for unread in UNREAD {

@@ -8,6 +8,7 @@ mod api;
 mod clusters;
 mod disabled;
 mod discovery;
+mod dns;
 mod duration;
 mod explain;
 mod fate;
@@ -28,6 +29,7 @@ mod value;
 pub use api::{Accounts, Auth, AuthType, Http, Oidc};
 pub use clusters::Clusters;
 pub use discovery::{Hardware, Hosts, RequirementsText};
+pub use dns::{Dns, DnsProvider, ManagedDomain, ManagedDomains, TsigAlgorithm};
 pub use duration::{format_duration, parse_duration};
 pub use explain::{Effect, Explained, explain};
 pub use fate::{Fate, UNREAD, Unread, without_effect};
@@ -105,6 +107,8 @@ settings! {
     versions: Versions,
     /// Defaults and switches of clusters.
     clusters: Clusters,
+    /// DNS records of clusters.
+    dns: Dns,
     /// What hosts are installed with.
     generation: Generation,
     /// Hosts, their checks and steps.

@@ -13,9 +13,9 @@ const MOST_CONNECTIONS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(7);
 topic! {
     /// The database: PostgreSQL when a host is given, else the embedded one.
     Database {
-        /// Host of PostgreSQL; empty: the embedded database.
+        /// Host of PostgreSQL, or several separated by commas, of which the one that takes writes is used; empty: the embedded database.
         host: String = String::new(), "DB_HOST";
-        /// Port of PostgreSQL.
+        /// Port of PostgreSQL, or one for each host.
         port: String = String::new(), "DB_PORT";
         /// User of PostgreSQL.
         user: String = String::new(), "DB_USER";

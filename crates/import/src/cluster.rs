@@ -45,6 +45,8 @@ pub(crate) fn read(mut row: Row, related: Related, addresses: &[IpAddr]) -> Resu
         payload: PayloadImages::default(),
         generated_for: None,
         generated_folder: None,
+        dns_asked_for: None,
+        dns_made_for: None,
         kubeconfig_stored: false,
         mirror_registry: mirror_registry(row.text("mirror_registry_configuration"))?,
         connectivity_print: None,

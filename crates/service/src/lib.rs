@@ -14,6 +14,7 @@ pub mod catalogue;
 pub mod clock;
 pub mod cluster;
 mod database;
+mod dns;
 pub mod error;
 pub mod event;
 mod event_limit;

@@ -8,6 +8,7 @@ use assisted_config::Settings;
 use crate::access::Access;
 use crate::available_versions::AvailableVersions;
 use crate::database::Database;
+use crate::dns::Domains;
 use crate::generator::{Generator, ReviewTurns};
 
 /// The parts that are shared; each room and each task takes what it needs.
@@ -19,4 +20,5 @@ pub(crate) struct Parts {
     pub(crate) reviews: ReviewTurns,
     pub(crate) available: Arc<AvailableVersions>,
     pub(crate) access: Access,
+    pub(crate) dns: Arc<Domains>,
 }

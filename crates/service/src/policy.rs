@@ -44,7 +44,8 @@ pub fn policy(settings: &Settings) -> Result<Policy, SettingsError> {
                 cluster_network_host_prefix_ipv6, service_network_cidr, service_network_cidr_ipv6,
                 ntp_default_server, public_container_registries, registry_creds, ipv6_support,
                 disk_encryption_support, disk_encryption_cipher, tna_clusters_support, tnf_clusters_support,
-                enable_single_node_dnsmasq, check_cluster_version, approve_all_csrs, enable_skip_mco_reboot
+                enable_single_node_dnsmasq, check_cluster_version, approve_all_csrs, enable_skip_mco_reboot;
+                managed_domains: settings.dns.domains.0.iter().map(|domain| domain.name.clone()).collect()
         ),
         hosts: copy!(
             Hosts from settings.hosts =>

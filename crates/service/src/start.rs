@@ -21,6 +21,7 @@ use crate::available_versions::{AvailableVersions, follow};
 use crate::catalogue::Catalogue;
 use crate::cluster::Clusters;
 use crate::database::Database;
+use crate::dns::Domains;
 use crate::event::Events;
 use crate::event::live::Publisher;
 use crate::file::Files;
@@ -49,6 +50,7 @@ pub struct Builder {
     generator: Arc<dyn Generator>,
     catalogue: Option<Releases>,
     metrics: Metrics,
+    dns: Arc<Domains>,
 }
 
 /// Why a service can't be started.
@@ -107,6 +109,7 @@ impl Builder {
             blob: self.blob,
             generator: self.generator,
             reviews: ReviewTurns::default(),
+            dns: self.dns,
         };
         let (clusters, events) = (Clusters::new(&parts), Events::new(&parts));
         let (scheduler, worker) = (Arc::<Scheduler>::default(), Arc::<Worker>::default());
@@ -239,6 +242,7 @@ impl Service {
     ) -> Result<Builder, StartError> {
         Ok(Builder {
             policy: Arc::new(policy(&settings)?),
+            dns: Arc::new(Domains::new(&settings.dns)?),
             settings,
             store,
             blob,

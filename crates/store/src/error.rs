@@ -90,6 +90,8 @@ impl Error {
             State::QUERY_CANCELED,
             State::TOO_MANY_CONNECTIONS,
             State::LOCK_NOT_AVAILABLE,
+            // Of several servers another one takes the writes now.
+            State::READ_ONLY_SQL_TRANSACTION,
         ];
         match self {
             Self::Connection(_) | Self::Silent => true,

@@ -1,4 +1,4 @@
-//! Services of AWS: moto (PyPI), which keeps buckets in memory.
+//! Services of AWS: moto (PyPI), which keeps buckets and zones in memory.
 
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
@@ -48,6 +48,41 @@ impl AwsServer {
         Ok(server)
     }
 
+    /// Makes a zone in Route 53; its id.
+    ///
+    /// # Errors
+    /// What the server answers instead.
+    pub async fn create_zone(url: &str, name: &str) -> Result<String, String> {
+        let body = format!(
+            "<CreateHostedZoneRequest xmlns=\"https://route53.amazonaws.com/doc/2013-04-01/\"><Name>{name}.</Name>\
+             <CallerReference>{name}</CallerReference></CreateHostedZoneRequest>"
+        );
+        let answer = ask(reqwest::Method::POST, &format!("{url}/2013-04-01/hostedzone"), body).await?;
+        let id = between(&answer, "<Id>", "</Id>").next().ok_or_else(|| answer.clone())?;
+        Ok(id.trim_start_matches("/hostedzone/").to_owned())
+    }
+
+    /// The addresses in a zone of Route 53: name, type and address, as the server writes them.
+    ///
+    /// # Errors
+    /// What the server answers instead.
+    pub async fn zone_records(url: &str, zone: &str) -> Result<Vec<String>, String> {
+        let list = format!("{url}/2013-04-01/hostedzone/{zone}/rrset");
+        let answer = ask(reqwest::Method::GET, &list, String::new()).await?;
+        let one = |text: &str, begin: &str, end: &str| {
+            between(text, begin, end).next().unwrap_or_default().trim_end_matches('.').to_owned()
+        };
+        let mut records: Vec<_> = between(&answer, "<ResourceRecordSet>", "</ResourceRecordSet>")
+            .map(|set| {
+                let (name, kind) = (one(set, "<Name>", "</Name>"), one(set, "<Type>", "</Type>"));
+                format!("{name} {kind} {} {}", one(set, "<TTL>", "</TTL>"), one(set, "<Value>", "</Value>"))
+            })
+            .filter(|record| [" A ", " AAAA "].iter().any(|kind| record.contains(kind)))
+            .collect();
+        records.sort();
+        Ok(records)
+    }
+
     /// Starts a server that lives as long as the process: for tests that share one.
     ///
     /// # Errors
@@ -55,6 +90,22 @@ impl AwsServer {
     pub fn shared() -> Result<String, Error> {
         shared(Self::start, |server| server.url.clone())
     }
+}
+
+async fn ask(method: reqwest::Method, url: &str, body: String) -> Result<String, String> {
+    // Without a look at who asks: moto only wants to see that somebody does.
+    let by = "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/route53/aws4_request, SignedHeaders=host, Signature=0";
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::builder().no_proxy().build().map_err(|error| error.to_string())?;
+    let asked = client.request(method, url).header("authorization", by).body(body).send().await;
+    let answer = asked.map_err(|error| error.to_string())?;
+    let is_success = answer.status().is_success();
+    let text = answer.text().await.map_err(|error| error.to_string())?;
+    if is_success { Ok(text) } else { Err(text) }
+}
+
+fn between<'a>(text: &'a str, begin: &'a str, end: &'a str) -> impl Iterator<Item = &'a str> {
+    text.split(begin).skip(1).filter_map(move |rest| rest.split(end).next())
 }
 
 impl Drop for AwsServer {

@@ -135,11 +135,7 @@ impl Postgres {
         more: impl FnOnce(&Path) -> Result<Vec<String>, Error>,
     ) -> Result<Self, Error> {
         let bin = assisted_lab_tools::postgres().ok_or(Error::Missing)?;
-        let dir = tempfile::Builder::new().prefix("assisted-pg-").tempdir()?;
-        if rustix::process::geteuid().is_root() {
-            std::os::unix::fs::chown(dir.path(), Some(UNPRIVILEGED), Some(UNPRIVILEGED))?;
-        }
-        std::fs::set_permissions(dir.path(), Permissions::from_mode(0o755))?;
+        let dir = folder()?;
         let data = dir.path().join("data");
         let mut initdb = unprivileged(&bin.join("initdb"));
         initdb.args([
@@ -151,7 +147,38 @@ impl Postgres {
             "-D",
         ]);
         check("initdb", initdb.arg(&data).output())?;
+        Self::run(bin, dir, durability, port, more)
+    }
 
+    /// A copy of this server that follows it, and takes no writes until it is promoted.
+    pub fn standby(&self) -> Result<Self, Error> {
+        let dir = folder()?;
+        let mut copy = unprivileged(&self.bin.join("pg_basebackup"));
+        copy.arg("--host").arg(&self.dir).args(["--username=assisted", "--no-sync", "--checkpoint=fast"]);
+        copy.args(["--wal-method=stream", "--write-recovery-conf"]).arg("-D").arg(dir.path().join("data"));
+        check("pg_basebackup", copy.output())?;
+        Self::run(self.bin.clone(), dir, Durability::Fast, DEFAULT_PORT, |_| Ok(Vec::new()))
+    }
+
+    /// Has a standby take writes from now on.
+    pub fn promote(&self) -> Result<(), Error> {
+        self.execute("select pg_promote(true, 60)")
+    }
+
+    /// The address of the same database at several servers.
+    pub fn address_of_all(servers: &[&Self], database: &str) -> String {
+        let hosts: Vec<_> = servers.iter().map(|server| server.host()).collect();
+        format!("postgres://assisted@{}/{database}", hosts.join(","))
+    }
+
+    fn run(
+        bin: PathBuf,
+        dir: tempfile::TempDir,
+        durability: Durability,
+        port: u16,
+        more: impl FnOnce(&Path) -> Result<Vec<String>, Error>,
+    ) -> Result<Self, Error> {
+        let data = dir.path().join("data");
         let relaxed: &[_] = match durability {
             Durability::Full => &[],
             Durability::Fast => &["fsync=off", "full_page_writes=off"],
@@ -185,6 +212,20 @@ impl Postgres {
         Ok(self.address(&name))
     }
 
+    /// Runs one statement as its administrator, in the database of administrators.
+    pub fn execute(&self, sql: &str) -> Result<(), Error> {
+        let mut psql = Command::new(self.bin.join("psql"));
+        psql.arg("--host").arg(&self.dir).arg(format!("--port={}", self.port));
+        psql.args([
+            "--username=assisted",
+            "--dbname=postgres",
+            "--no-psqlrc",
+            "--quiet",
+            "--output=/dev/null",
+        ]);
+        check("psql", psql.arg(format!("--command={sql}")).output())
+    }
+
     /// All that is in a database, given by its address, as SQL.
     pub fn dump(&self, address: &str) -> Result<Vec<u8>, Error> {
         let output = Command::new(self.bin.join("pg_dump")).arg(format!("--dbname={address}")).output();
@@ -216,8 +257,11 @@ impl Postgres {
     }
 
     fn address(&self, database: &str) -> String {
-        let host: String = self.dir.to_string_lossy().replace('%', "%25").replace('/', "%2F");
-        format!("postgres://assisted@{host}/{database}")
+        format!("postgres://assisted@{}/{database}", self.host())
+    }
+
+    fn host(&self) -> String {
+        self.dir.to_string_lossy().replace('%', "%25").replace('/', "%2F")
     }
 
     fn wait(&self) -> Result<(), Error> {
@@ -241,6 +285,16 @@ impl Postgres {
             }
         }
     }
+}
+
+/// A folder that the server may use.
+fn folder() -> Result<tempfile::TempDir, Error> {
+    let dir = tempfile::Builder::new().prefix("assisted-pg-").tempdir()?;
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(dir.path(), Some(UNPRIVILEGED), Some(UNPRIVILEGED))?;
+    }
+    std::fs::set_permissions(dir.path(), Permissions::from_mode(0o755))?;
+    Ok(dir)
 }
 
 /// A command that does not run as root.

@@ -11,7 +11,7 @@ use crate::id::ClusterId;
 use crate::infra_env::ImageInfo;
 pub use crate::logs::LogsState;
 use crate::network::{
-    ApiVip, ClusterNetwork, HostNetwork, IngressVip, LoadBalancer, MachineNetwork, ServiceNetwork,
+    ApiVip, ClusterNetwork, DnsRecord, HostNetwork, IngressVip, LoadBalancer, MachineNetwork, ServiceNetwork,
 };
 use crate::operator::{BundleCreateParams, MonitoredOperator};
 use crate::own_operators::{operator_enum, with_own_operators};
@@ -88,6 +88,9 @@ pub struct Cluster {
     pub platform: Option<Platform>,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub base_dns_domain: String,
+    /// The DNS records that the service keeps for the cluster; left out where it keeps none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dns_records: Vec<DnsRecord>,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     #[schemars(regex(pattern = crate::pattern::SUBNET))]
     pub cluster_network_cidr: String,

@@ -27,6 +27,18 @@ pub struct ManagedDomain {
     pub provider: Option<DnsProvider>,
 }
 
+/// A DNS record that the service made for a cluster, or is about to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "dns-record")]
+pub struct DnsRecord {
+    /// All of the name, without a dot at its end.
+    pub name: String,
+    /// `A` or `AAAA`.
+    pub r#type: String,
+    /// The address that the name leads to.
+    pub address: String,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "host_network")]
 pub struct HostNetwork {

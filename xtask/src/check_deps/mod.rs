@@ -38,6 +38,7 @@ const ORDER: &[&str] = &[
     "assisted-ocl",
     "assisted-bmc",
     "assisted-client",
+    "assisted-dns",
     "assisted-release",
     "assisted-store",
     "assisted-blob",

@@ -50,7 +50,7 @@ const ORDERS: &[Order] = &[
             // The rooms.
             &["catalogue", "cluster", "event", "file", "host", "infra_env"],
             &["fuzz", "parts", "signature"],
-            &["access", "available_versions", "generator", "unit_of_work"],
+            &["access", "available_versions", "dns", "generator", "unit_of_work"],
             &["database"],
             &["cache", "event_limit", "metrics"],
             &[

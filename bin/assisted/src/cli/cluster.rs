@@ -327,6 +327,13 @@ fn describe(cluster: &Cluster, validations: &[Validation]) -> String {
         ("machine networks", list(cluster.machine_networks.iter().flatten().map(|network| &network.cidr.0))),
         ("validations", validation::summary(validations)),
     ]);
+    if !cluster.dns_records.is_empty() {
+        let rows = cluster
+            .dns_records
+            .iter()
+            .map(|record| [record.name.clone(), record.r#type.clone(), record.address.clone()]);
+        text = format!("{text}\n\n{}", table(["DNS RECORD", "TYPE", "ADDRESS"], rows));
+    }
     let hosts: Vec<_> = cluster.hosts.iter().flatten().collect();
     if !hosts.is_empty() {
         let rows = hosts.iter().map(|host| {

@@ -2,29 +2,106 @@
 
 use std::collections::BTreeSet;
 
+use assisted_config::Fate;
 use clap::{Command, CommandFactory};
 
 use crate::Program;
 
-/// Logs each variable that is set in vain.
+/// Logs the variables that are set in vain, once, in one table.
 pub(super) fn report() {
     let get = |name: &str| std::env::var(name).ok();
-    for (name, why) in assisted_config::without_effect(&get) {
-        tracing::warn!("{name} has no effect: {why}");
-    }
-    for name in of_images_alone() {
-        if get(&name).is_some_and(|value| !value.is_empty()) {
-            tracing::warn!("{name} has no effect here: it is read by `assisted image-service`");
-        }
-    }
-    let known = known();
-    let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    for name in set {
-        if let Some(meant) = meant(&name, &known) {
-            tracing::warn!("{name} has no effect: there is no such variable. Was {meant} meant?");
-        }
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let told = in_vain(&get, names);
+    if !told.is_empty() {
+        tracing::warn!(
+            "of the variables that are set, {} change nothing:\n  {}",
+            told.len(),
+            told.join("\n  ")
+        );
     }
 }
+
+/// A line for each variable that is set in vain.
+fn in_vain(get: &dyn Fn(&str) -> Option<String>, names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut told: Vec<_> = assisted_config::without_effect(get)
+        .into_iter()
+        .map(|(name, why)| format!("{name} has no effect: {why}"))
+        .collect();
+    let images =
+        of_images_alone().into_iter().filter(|name| get(name).is_some_and(|value| !value.is_empty()));
+    told.extend(
+        images.map(|name| format!("{name} has no effect here: it is read by `assisted image-service`")),
+    );
+    let known = known();
+    told.extend(names.filter_map(|name| {
+        let meant = meant(&name, &known)?;
+        Some(format!("{name} has no effect: there is no such variable. Was {meant} meant?"))
+    }));
+    told
+}
+
+/// Names of the variables that the replaced service and its image service read.
+const REPLACED: &str = include_str!("../../tests/data/variables.txt");
+
+fn replaced() -> impl Iterator<Item = &'static str> {
+    REPLACED.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// The page about the variables of the replaced service: what becomes of each here.
+pub(crate) fn page() -> String {
+    let settings = assisted_config::variables();
+    let program = Program::command();
+    let readers = |name: &str| {
+        let reads = |command: &&Command| !command.is_hide_set() && of(command).contains(name);
+        let commands = program.get_subcommands().filter(reads);
+        commands.map(|command| format!("`assisted {}`", command.get_name())).collect::<Vec<_>>()
+    };
+    let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
+    let (mut rows, mut counts) = (String::new(), [0_usize; 3]);
+    for name in replaced() {
+        let unread = assisted_config::UNREAD.iter().find(|unread| unread.name == name);
+        let variable = settings.iter().find(|variable| variable.name == name);
+        let (effect, remark) = match (unread.map(|unread| unread.fate), variable) {
+            (Some(Fate::Refused { harmless, why }), _) => {
+                let taken = harmless.first().map(|value| format!("; `{value}` is taken")).unwrap_or_default();
+                (1, format!("{why}{taken}"))
+            }
+            (Some(Fate::NoEffect { why }), _) => (2, why.to_owned()),
+            (None, Some(variable)) => (0, variable.meaning.to_owned()),
+            (None, None) => (0, format!("Read by {}.", readers(name).join(", "))),
+        };
+        counts[effect] += 1;
+        let effect = ["works", "refused", "harmless"][effect];
+        rows.push_str(&format!("| `{name}` | {effect} | {} |\n", cell(&remark)));
+    }
+    let [works, refused, harmless] = counts;
+    format!(
+        "{HEAD}\nOf {} variables {works} work, {harmless} are harmless and {refused} are refused.\n\n| variable | here | what it does, or why it does nothing |\n|---|---|---|\n{}",
+        works + refused + harmless,
+        rows.trim_end()
+    )
+}
+
+const HEAD: &str = "# The environment of the replaced service
+
+Made from the code by `cargo xtask docs`. `assisted serve` and `assisted image-service` start with the environment of the service that this one replaces: each
+variable that it reads works here with the same meaning, is harmless, which is told once at start, or asks for what this version can't do, and stops the
+start with a sentence, unless its value asks for nothing. `assisted config explain` says the same of the environment that it is given.
+
+| what else is alike | |
+|---|---|
+| ports | 8090 for the API (`--port`), `HTTP_LISTEN_PORT` for plain HTTP, `LISTEN_PORT` for the image service |
+| TLS | where `HTTPS_KEY_FILE` and `HTTPS_CERT_FILE` are set |
+| the database | `DB_HOST` and its kin: PostgreSQL, several hosts with a failover ([PostgreSQL](postgresql.md)); the data of the replaced service are [imported](import.md) into a database of their own |
+| files | `STORAGE`, `S3_*`, `AWS_*`, `WORK_DIR` ([files](storage.md)) |
+| DNS | `BASE_DNS_DOMAINS`, `AWS_SHARED_CREDENTIALS_FILE` ([DNS](dns.md)) |
+
+| what differs | |
+|---|---|
+| the address | only this machine is listened to, unless `--listen` (`ASSISTED_LISTEN`) says otherwise; beyond it with `AUTH_TYPE=none` only with `--allow-unauthenticated` (`ASSISTED_ALLOW_UNAUTHENTICATED=true`) |
+| the image service | `assisted serve` brings its own where `IMAGE_SERVICE_BASE_URL` is not set |
+| open connections | 8 where `DB_MAX_OPEN_CONNECTIONS` is not set, not 90: more do no more work |
+";
 
 /// Variables that only the image service reads when it runs apart.
 fn of_images_alone() -> BTreeSet<String> {
@@ -79,20 +156,41 @@ fn differs_by_one_slip(one: &str, other: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Names of the variables that the replaced service and its image service read.
-    const REPLACED: &str = include_str!("../../tests/data/variables.txt");
-
     #[test]
     fn every_variable_of_the_replaced_service_is_known() {
         let known = known();
-        let names: Vec<_> =
-            REPLACED.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+        let names: Vec<_> = replaced().collect();
         assert!(names.len() > 200, "{}", names.len());
         let strange: Vec<_> = names.iter().filter(|name| !known.contains(**name)).collect();
         assert!(
             strange.is_empty(),
             "they are neither read, nor refused, nor told to have no effect: {strange:?}"
         );
+    }
+
+    #[test]
+    fn the_page_has_a_row_for_each_variable() {
+        let page = page();
+        for name in replaced() {
+            let rows = page.lines().filter(|line| line.starts_with(&format!("| `{name}` |"))).count();
+            assert_eq!(rows, 1, "{name}");
+        }
+        assert!(!page.contains("Read by ."), "{page}");
+        let row = |name: &str| page.lines().find(|line| line.starts_with(&format!("| `{name}`"))).unwrap();
+        assert!(
+            row("BASE_DNS_DOMAINS").contains("| works |") && row("DUMMY_IGNITION").contains("| refused |")
+        );
+        assert!(row("DEPLOY_TARGET").contains("| harmless |"));
+        assert!(row("ASSISTED_SERVICE_HOST").contains("Read by `assisted image-service`"));
+    }
+
+    #[test]
+    fn what_is_in_vain_is_told_in_lines() {
+        let get =
+            |name: &str| ["DEPLOY_TARGET", "ASSISTED_SERVICE_HOST"].contains(&name).then(|| "x".to_owned());
+        let told = in_vain(&get, ["DB_HOTS".to_owned(), "PATH".to_owned()].into_iter());
+        assert_eq!(told.len(), 3, "{told:?}");
+        assert!(told[2].starts_with("DB_HOTS has no effect") && told[2].contains("DB_HOST"), "{told:?}");
     }
 
     #[test]

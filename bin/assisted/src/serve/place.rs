@@ -57,15 +57,23 @@ impl Place {
         if database.host.is_empty() {
             return format!("sqlite:{}", data_dir.join("assisted.db").display());
         }
-        let port = if database.port.is_empty() { "5432" } else { &database.port };
         format!(
-            "postgres://{}:{}@{}:{port}/{}",
+            "postgres://{}:{}@{}/{}",
             escape(&database.user),
             escape(database.password.expose()),
-            database.host,
+            servers(&database.host, &database.port),
             escape(&database.name)
         )
     }
+}
+
+/// Hosts with their ports: a list of ports has one for each host, else one is for all.
+fn servers(hosts: &str, ports: &str) -> String {
+    let ports: Vec<_> = ports.split(',').map(str::trim).filter(|port| !port.is_empty()).collect();
+    let port = |at: usize| ports.get(at).or(ports.last()).copied().unwrap_or("5432");
+    let hosts = hosts.split(',').map(str::trim).filter(|host| !host.is_empty());
+    let servers = hosts.enumerate().map(|(at, host)| format!("{host}:{}", port(at)));
+    servers.collect::<Vec<_>>().join(",")
 }
 
 /// How the database is used.
@@ -101,6 +109,18 @@ fn escape(text: &str) -> percent_encoding::PercentEncode<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_server_has_its_port() {
+        for (hosts, ports, servers_of) in [
+            ("db", "", "db:5432"),
+            ("db", "6432", "db:6432"),
+            ("one,two", "5433", "one:5433,two:5433"),
+            ("one, two", "5433,5434", "one:5433,two:5434"),
+        ] {
+            assert_eq!(servers(hosts, ports), servers_of);
+        }
+    }
 
     #[test]
     fn addresses_of_databases_are_told_without_secrets() {

@@ -48,6 +48,7 @@ impl Up {
         let address = self.address.or_else(outward).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
         let serve = Serve {
             listen: SocketAddr::new(listen(address), self.port),
+            port: None,
             place: self.place,
             allow_unauthenticated: false,
             generator: self.generator,

@@ -9,6 +9,7 @@ mod command_line;
 mod crash;
 mod discovery;
 mod documents;
+mod environment;
 mod every_state;
 mod images;
 mod import;

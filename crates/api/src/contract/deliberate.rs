@@ -122,6 +122,11 @@ pub(super) const ADDITIONS: &[Addition] = &[
         reason: "a row that was set aside is tried again at once by who has mended its cause",
     },
     Addition {
+        what: "definition cluster.dns_records",
+        reason: "which records the service made in a managed domain is told nowhere else; left out where it made none",
+    },
+    Addition { what: "definition dns-record", reason: "an item of that list" },
+    Addition {
         what: "operation v2GetImageState",
         reason: "until the base image is there its address answers an error, which a browser shows instead of the page",
     },

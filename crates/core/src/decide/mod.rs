@@ -2,6 +2,7 @@
 //! report, and what to do.
 
 pub mod cluster;
+pub mod dns;
 pub mod host;
 pub mod install;
 pub mod measure;

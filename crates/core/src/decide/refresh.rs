@@ -5,7 +5,7 @@ use assisted_wire::host::HostValidationId;
 use jiff::Timestamp;
 
 use crate::decide::cluster::layering;
-use crate::decide::host;
+use crate::decide::{dns, host};
 use crate::model::action::Action;
 use crate::model::decision::{self, Decision};
 use crate::model::event::NewEvent;
@@ -129,7 +129,8 @@ impl<'f> WorkingCopy<'f> {
         self.finish(Some(now))
     }
 
-    fn finish(self, next_check: Option<Timestamp>) -> Decision {
+    fn finish(mut self, next_check: Option<Timestamp>) -> Decision {
+        self.actions.extend(dns::asked(self.before, &self.facts));
         let Self { before, facts, events, actions, problems, .. } = self;
         let hosts = before.hosts.iter().filter(|host| takes_part(host)).zip(facts.hosts);
         let hosts = hosts.filter_map(|(before, after)| decision::change(before, after, facts.now)).collect();

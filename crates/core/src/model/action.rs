@@ -16,6 +16,12 @@ pub enum Action {
     ///
     /// Its outcome comes back through [`crate::decide::install::generated`], with the attempt that is named here.
     Generate { cluster_id: ClusterId, attempt: Attempt },
+    /// Make the DNS records of a cluster, whose domain the service manages.
+    ///
+    /// Its outcome comes back through [`crate::decide::dns::made`], with the attempt that is named here.
+    CreateDnsRecords { cluster_id: ClusterId, attempt: Attempt },
+    /// Delete the DNS records that were made for a cluster.
+    DeleteDnsRecords { cluster_id: ClusterId },
     /// Delete all that was generated for a cluster: everything stored for it but users' manifests, their marks, and
     /// logs.
     DeleteGenerated { cluster_id: ClusterId },
@@ -30,6 +36,8 @@ impl Action {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Generate { .. } => "generate",
+            Self::CreateDnsRecords { .. } => "create_dns_records",
+            Self::DeleteDnsRecords { .. } => "delete_dns_records",
             Self::DeleteGenerated { .. } => "delete_generated",
             Self::DeleteLogs { .. } => "delete_logs",
             Self::DeleteCluster { .. } => "delete_cluster",
@@ -40,6 +48,8 @@ impl Action {
     pub const fn cluster_id(&self) -> ClusterId {
         match self {
             Self::Generate { cluster_id, .. }
+            | Self::CreateDnsRecords { cluster_id, .. }
+            | Self::DeleteDnsRecords { cluster_id }
             | Self::DeleteGenerated { cluster_id }
             | Self::DeleteLogs { cluster_id }
             | Self::DeleteCluster { cluster_id } => *cluster_id,

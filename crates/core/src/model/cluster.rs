@@ -50,6 +50,12 @@ pub struct ClusterRecord {
     /// The folder, among the files of the cluster, of what was generated; `None`: they are not in a folder of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generated_folder: Option<String>,
+    /// The attempt to install whose DNS records were asked for; `None`: for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dns_asked_for: Option<Attempt>,
+    /// The attempt to install whose DNS records are there; `None`: of none. Which they are stands in the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dns_made_for: Option<Attempt>,
     /// Whether the kubeconfig that trusts the cluster's own ingress is stored.
     #[serde(default)]
     pub kubeconfig_stored: bool,

@@ -131,6 +131,8 @@ part! {
         service_network_cidr_ipv6: Ipv6Net = v6(0xfd02, 112);
         /// Time source when none is asked for.
         ntp_default_server: String = String::new();
+        /// Domains whose DNS records the service makes and deletes.
+        managed_domains: BTreeSet<String> = BTreeSet::new();
         /// Registries that need no credentials.
         public_container_registries: Vec<String> = Vec::new();
         /// Credentials for the staging registry, as `user:password`, added to every pull secret.

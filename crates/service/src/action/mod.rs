@@ -4,6 +4,7 @@
 //! it. In between everything may die: the action is done again, by whoever takes it next.
 
 mod delete;
+mod dns;
 mod generate;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use tokio::sync::Notify;
 
 use crate::Error;
 use crate::database::Database;
+use crate::dns::Domains;
 use crate::error::passing;
 use crate::generator::Generator;
 use crate::mark_watch::MarkWatch;
@@ -81,6 +83,7 @@ struct Actions {
     database: Arc<Database>,
     blob: Blob,
     generator: Arc<dyn Generator>,
+    dns: Arc<Domains>,
 }
 
 /// The table of actions.
@@ -102,6 +105,7 @@ pub(crate) fn driver(
         database: Arc::clone(&parts.database),
         blob: parts.blob.clone(),
         generator: Arc::clone(&parts.generator),
+        dns: Arc::clone(&parts.dns),
     };
     let marks = MarkWatch::new(parts.database.reader().action_marks());
     let status = Arc::clone(&worker.status);
@@ -181,6 +185,12 @@ impl Actions {
         match asked.action {
             Action::Generate { cluster_id, attempt } => {
                 return Box::pin(self.generate(asked, cluster_id, attempt)).await;
+            }
+            Action::CreateDnsRecords { cluster_id, attempt } => {
+                return Box::pin(self.create_dns_records(asked, cluster_id, attempt)).await;
+            }
+            Action::DeleteDnsRecords { cluster_id } => {
+                return Box::pin(self.delete_dns_records(asked, cluster_id)).await;
             }
             Action::DeleteGenerated { cluster_id } => self.delete_generated(cluster_id).await?,
             Action::DeleteLogs { cluster_id } => self.delete_logs(cluster_id).await?,

@@ -4,11 +4,12 @@ mod operator;
 
 use std::sync::Arc;
 
+use assisted_config as config;
 use assisted_core::catalogue::feature::{self, QueryError};
 use assisted_core::catalogue::release::{self, release_image};
 use assisted_core::model::refusal::Refusal;
 use assisted_wire::cluster_params::CpuArchitecture;
-use assisted_wire::network::ListManagedDomains;
+use assisted_wire::network::{DnsProvider, ListManagedDomains, ManagedDomain};
 use assisted_wire::secret::Secret;
 use assisted_wire::support_level::{SupportedArchitectures, SupportedFeatures};
 use assisted_wire::supported_features::DetailedSupportedFeatures;
@@ -29,6 +30,7 @@ pub struct Catalogue {
     database: Arc<Database>,
     available: Arc<AvailableVersions>,
     generator: Arc<dyn Generator>,
+    domains: config::ManagedDomains,
 }
 
 impl Catalogue {
@@ -37,6 +39,7 @@ impl Catalogue {
             database: Arc::clone(&parts.database),
             available: Arc::clone(&parts.available),
             generator: Arc::clone(&parts.generator),
+            domains: parts.settings.dns.domains.clone(),
         }
     }
 }
@@ -166,12 +169,17 @@ impl Catalogue {
         Ok(feature::architectures(openshift_version))
     }
 
-    /// Domains whose records the service manages: it manages none.
+    /// Domains whose records the service manages. Those that are managed by dynamic updates have no provider: clients know none
+    /// but Route 53.
     ///
     /// # Errors
     ///
     /// None.
     pub async fn list_managed_domains(&self, _: &Caller) -> Result<ListManagedDomains, Error> {
-        Ok(ListManagedDomains(Vec::new()))
+        let domain = |domain: &config::ManagedDomain| ManagedDomain {
+            domain: domain.name.clone(),
+            provider: (domain.provider == config::DnsProvider::Route53).then_some(DnsProvider::Route53),
+        };
+        Ok(ListManagedDomains(self.domains.0.iter().map(domain).collect()))
     }
 }

@@ -1,6 +1,7 @@
 //! A cluster is removed (service-api §4.9).
 
 use assisted_core::admission::precondition::{Operation, check};
+use assisted_core::decide::dns;
 use assisted_core::decide::host::binding::release_host;
 use assisted_core::decide::host::registration::deregistered;
 use assisted_core::decide::measure::of_host_of_deregistered;
@@ -65,6 +66,9 @@ impl Clusters {
         record.cluster.cluster_networks = Some(Vec::new());
         record.cluster.service_networks = Some(Vec::new());
         record.cluster.machine_networks = Some(Vec::new());
+        if let Some(action) = dns::delete(&record) {
+            work.batch.enqueue(&action, now);
+        }
         work.put_cluster(record);
         work.batch.clear_due(Due::Cluster(id));
         if let Some(twin) = self.database.reader().infra_env(InfraEnvId(id.0)).await? {

@@ -24,6 +24,7 @@ use assisted_blob::Blob;
 use crate::access::Access;
 use crate::available_versions::AvailableVersions;
 use crate::database::Database;
+use crate::dns::Domains;
 use crate::generator::{Generator, ReviewTurns};
 use crate::parts::Parts;
 
@@ -39,6 +40,7 @@ pub struct Clusters {
     reviews: ReviewTurns,
     available: Arc<AvailableVersions>,
     access: Access,
+    dns: Arc<Domains>,
 }
 
 impl Clusters {
@@ -50,6 +52,7 @@ impl Clusters {
             reviews: parts.reviews.clone(),
             available: Arc::clone(&parts.available),
             access: parts.access.clone(),
+            dns: Arc::clone(&parts.dns),
         }
     }
 }

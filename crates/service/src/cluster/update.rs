@@ -17,7 +17,8 @@ impl Clusters {
     ///
     /// # Errors
     ///
-    /// 404 when there is none, 400 with the first rule that the request breaks, 409 in a wrong state.
+    /// 404 when there is none, 400 with the first rule that the request breaks, 409 in a wrong state, or when the names in a
+    /// managed domain are taken; 503 when its DNS server can't be asked.
     pub async fn update(
         &self,
         caller: &Caller,
@@ -44,6 +45,9 @@ impl Clusters {
             .cloned()
             .collect();
         let updated = update(&work.facts, &infra_envs, params)?;
+        if params.name.is_some() || params.base_dns_domain.is_some() {
+            self.dns.check(&updated.record).await?;
+        }
         work.put_cluster(updated.record);
         work.events.extend(updated.events);
         if updated.reset_roles {

@@ -7,6 +7,7 @@ mod caches;
 mod catalogue;
 mod clocks;
 mod disabled;
+mod dns;
 mod events;
 mod files;
 mod generation;

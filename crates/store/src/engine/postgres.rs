@@ -15,6 +15,7 @@ use futures::TryStreamExt;
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, timeout};
+use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, GenericClient, Transaction};
@@ -133,12 +134,14 @@ impl Postgres {
         ];
         let statement = Statement::new(CHECK_INS, params);
         let client = self.check_ins.get().await.map_err(Error::from)?;
-        within(self.limit, client, async |client| {
+        let flushed = within(self.limit, client, async |client| {
             let prepared = client.prepare_cached(&statement.sql).await.map_err(Error::from)?;
             fetch(&***client, &prepared, &statement.params).await?;
             Ok(())
         })
-        .await
+        .await;
+        leave_if_read_only(&self.check_ins, &flushed);
+        flushed
     }
 }
 
@@ -162,8 +165,15 @@ pub(super) fn configured(address: &str, options: &Options) -> Result<(Config, Ma
     let own = format!("{SESSION} -c statement_timeout={}", options.statement_limit.as_millis());
     let session = config.get_options().map_or_else(|| own.clone(), |given| format!("{own} {given}"));
     config.options(session);
+    let servers =
+        u32::try_from(config.get_hosts().len().max(config.get_hostaddrs().len())).unwrap_or(u32::MAX);
+    if servers > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any {
+        // Of several servers the one is meant that takes writes, whichever that is now.
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    }
     if config.get_connect_timeout().is_none() {
-        config.connect_timeout(PATIENCE);
+        // One that does not answer leaves time for the others.
+        config.connect_timeout(if servers > 1 { PATIENCE / servers.saturating_add(1) } else { PATIENCE });
     }
     Ok((config, tls))
 }
@@ -335,7 +345,7 @@ async fn transact(
     steps.extend(notifications.iter().map(|statement| Step::One(batches.len(), statement)));
 
     let client = pool.get().await.map_err(Error::from)?;
-    within(limit, client, async |client| {
+    let done = within(limit, client, async |client| {
         let mut prepared = Vec::with_capacity(steps.len());
         for step in &steps {
             prepared.push(client.prepare_cached(step.sql()).await.map_err(Error::from)?);
@@ -365,7 +375,20 @@ async fn transact(
         outputs.truncate(batches.len());
         Ok(outputs)
     })
-    .await
+    .await;
+    leave_if_read_only(pool, &done);
+    done
+}
+
+/// Closes the connections to a server that takes no writes any more: of several servers another one does now, and the next
+/// connection finds it.
+fn leave_if_read_only<T>(pool: &Pool, done: &Result<T, WriteError>) {
+    if let Err(WriteError::Failed(Error::Postgres(cause))) = done
+        && cause.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION)
+    {
+        tracing::warn!("the database takes no writes any more: its connections are made anew");
+        pool.retain(|_, _| false);
+    }
 }
 
 async fn migrate(client: &mut Client) -> Result<(), OpenError> {

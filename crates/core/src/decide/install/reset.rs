@@ -1,8 +1,8 @@
 //! A user resets the installation (state-machines §3.5).
 
 use crate::decide::cluster::layering;
-use crate::decide::host;
 use crate::decide::refresh::WorkingCopy;
+use crate::decide::{dns, host};
 use crate::model::action::Action;
 use crate::model::decision::Decision;
 use crate::model::event::catalogue;
@@ -26,6 +26,7 @@ pub fn reset(facts: &Facts) -> Result<Decision, RefusalWithEvents> {
         Ok(()) => {
             if let Some(cluster_id) = facts.cluster.as_ref().map(|record| record.cluster.id) {
                 draft.actions.push(Action::DeleteGenerated { cluster_id });
+                draft.actions.extend(facts.cluster.as_ref().and_then(dns::delete));
             }
             Ok(draft.unreconciled())
         }

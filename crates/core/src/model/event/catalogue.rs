@@ -68,6 +68,13 @@ catalogue! {
         CLUSTER_VALIDATION_FIXED = "cluster_validation_fixed", Info, ["validation_id", "validation_msg"],
             "Cluster validation '{validation_id}' is now fixed";
         CLUSTERS_PERMANENTLY_DELETED = "clusters_permanently_deleted", Info, ["message"], "{message}";
+        /// Of this service alone.
+        DNS_RECORDS_CREATED = "dns_records_created", Info, ["records"], "DNS records were created: {records}";
+        /// Of this service alone.
+        DNS_RECORDS_DELETED = "dns_records_deleted", Info, ["records"], "DNS records were deleted: {records}";
+        /// Of this service alone.
+        DNS_RECORDS_LEFT = "dns_records_left", Warning, ["records", "error"],
+            "DNS records can't be deleted, and are left: {records}. Error: {error}";
         EXPIRED_IMAGE_DELETED = "expired_image_deleted", Info, [],
             "Deleted image from backend because it expired. It may be generated again at any time";
         FINALIZING_STAGE_TIMED_OUT = "finalizing_stage_timed_out", Warning, ["stage", "minutes"],

@@ -42,6 +42,10 @@ pub enum Condition {
     Generated,
     /// It could not be generated.
     GenerationFailed,
+    /// The service manages no DNS records of the cluster, or has made them.
+    DnsRecordsMade,
+    /// The DNS records of this attempt were asked for.
+    DnsRecordsAsked,
     /// The address of the only node is known, or there are several nodes.
     NodeAddressKnown,
     /// Enough hosts are installed, or may still be.
@@ -105,6 +109,12 @@ impl View<'_> {
             && self.preparation() != Some(InstallationPreparationStatus::Failed)
     }
 
+    fn has_dns_records(&self) -> bool {
+        let attempt = self.record.cluster.install_started_at.0.into();
+        let managed = &self.policy.clusters.managed_domains;
+        !managed.contains(&self.record.cluster.base_dns_domain) || self.record.dns_made_for == Some(attempt)
+    }
+
     fn is_settled(&self) -> bool {
         let mut operators = self.record.cluster.monitored_operators.iter().flatten();
         self.record.kubeconfig_stored && operators.all(progress::is_done)
@@ -160,6 +170,10 @@ impl Condition {
             Self::HostLeftPreparation => !view.all(PREPARATION),
             Self::Generated => view.is_generated(),
             Self::GenerationFailed => view.preparation() == Some(InstallationPreparationStatus::Failed),
+            Self::DnsRecordsMade => view.has_dns_records(),
+            Self::DnsRecordsAsked => {
+                view.record.dns_asked_for == Some(view.record.cluster.install_started_at.0.into())
+            }
             Self::NodeAddressKnown => {
                 !topology::is_single_node(&view.record.cluster)
                     || single_node::address(view.record, view.hosts).is_some()
@@ -197,6 +211,8 @@ impl fmt::Display for Condition {
             Self::HostLeftPreparation => "a host left the preparation",
             Self::Generated => "generated",
             Self::GenerationFailed => "generation failed",
+            Self::DnsRecordsMade => "DNS records in place",
+            Self::DnsRecordsAsked => "DNS records asked for",
             Self::NodeAddressKnown => "address of a single node known",
             Self::StillInstalling => "enough hosts installing",
             Self::EnoughInstalled => "enough hosts installed",

@@ -22,6 +22,8 @@ pub enum Effect {
     FailPreparation,
     /// The preparation succeeded.
     FinishPreparation,
+    /// The DNS records of this attempt are asked for.
+    AskForDnsRecords,
     /// The address of a single node becomes the VIPs.
     SetNodeVips,
     /// The finalizing stage has all its time again.
@@ -46,6 +48,7 @@ impl fmt::Display for Effect {
             Self::Begin => "an attempt begins; logs and the last preparation are forgotten",
             Self::FailPreparation => "the preparation failed",
             Self::FinishPreparation => "the preparation succeeded",
+            Self::AskForDnsRecords => "the DNS records are asked for",
             Self::SetNodeVips => "a single node's address becomes the VIPs",
             Self::RestartStage => "the stage begins anew",
             Self::TellStageTimeout => "told once per stage",
@@ -89,6 +92,9 @@ impl Change<'_> {
             Effect::FinishPreparation => {
                 preparation::set(cluster, Preparation::Success, preparation::SUCCEEDED);
                 progress::prepared(cluster);
+            }
+            Effect::AskForDnsRecords => {
+                self.record.dns_asked_for = Some(cluster.install_started_at.0.into());
             }
             Effect::SetNodeVips => {
                 if topology::is_single_node(cluster) {
@@ -141,6 +147,8 @@ fn forget(record: &mut ClusterRecord) {
     record.generated_for = None;
     record.generated_folder = None;
     record.kubeconfig_stored = false;
+    record.dns_asked_for = None;
+    record.dns_made_for = None;
     let cluster = &mut record.cluster;
     progress::forget(cluster);
     logs::forget(cluster);

@@ -29,6 +29,9 @@ const fn stay(from: &'static [ClusterStatus], when: When<Condition>) -> ClusterR
 /// Enough hosts are installed, or may still be.
 const MAY_SUCCEED: When<Condition> = Any(&[Is(StillInstalling), Is(EnoughInstalled)]);
 
+/// Nothing is missing any more but, perhaps, the DNS records.
+const PREPARED: When<Condition> = All(&[Is(HostsPrepared), Is(Generated), Is(NodeAddressKnown)]);
+
 /// A user starts the installation.
 pub const INSTALL: &[ClusterRule] = &[Rule {
     from: &[Ready],
@@ -93,10 +96,17 @@ pub const REFRESH: &[ClusterRule] = &[
     },
     Rule {
         from: &[PreparingForInstallation],
-        when: All(&[Is(HostsPrepared), Is(Generated), Is(NodeAddressKnown)]),
+        when: All(&[PREPARED, Is(DnsRecordsMade)]),
         to: Some(Installing),
         info: Some(info::INSTALLING),
         effects: &[Effect::FinishPreparation, Effect::SetNodeVips],
+    },
+    Rule {
+        from: &[PreparingForInstallation],
+        when: All(&[PREPARED, Not(&Is(DnsRecordsMade)), Not(&Is(DnsRecordsAsked))]),
+        to: None,
+        info: None,
+        effects: &[Effect::AskForDnsRecords],
     },
     Rule {
         from: &[PreparingForInstallation],

@@ -66,7 +66,9 @@ fn check(view: &View<'_>, domain: &Domain) -> Outcome {
         Some(false) => {}
     }
     let dnsmasq = view.facts.policy.clusters.enable_single_node_dnsmasq;
-    if dnsmasq && topology::is_single_node(cluster) && !topology::is_day2(cluster) {
+    // Records of a managed domain are made when the installation begins.
+    let managed = view.facts.policy.clusters.managed_domains.contains(base);
+    if (dnsmasq || managed) && topology::is_single_node(cluster) && !topology::is_day2(cluster) {
         return satisfied();
     }
     if base.is_empty() {

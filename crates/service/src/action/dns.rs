@@ -1,0 +1,198 @@
+//! Makes and deletes the DNS records of a cluster.
+//!
+//! Which records there are is written down before they are made. So a process that dies in between leaves nothing that nobody
+//! knows: whoever takes the action over makes the same records in their own place.
+
+use assisted_base::error::chain;
+use assisted_core::decide::dns::{awaits, deleted, made, noted, wanted};
+use assisted_core::model::action::Attempt;
+use assisted_core::model::cluster::ClusterRecord;
+use assisted_core::model::decision::Decision;
+use assisted_core::model::facts::Facts;
+use assisted_core::model::refusal::{Refusal, RefusalKind};
+use assisted_dns::{Change, DnsError, Record};
+use assisted_store::{Deleted, QueuedAction, Subject};
+use assisted_wire::id::ClusterId;
+use assisted_wire::network::DnsRecord;
+
+use super::Actions;
+use crate::Error;
+use crate::attempt::{AttemptError, Retries, final_error};
+use crate::dns::{of_wire, taken};
+
+/// So often what fails is tried; then the preparation has failed, or the records are left.
+const MOST_ATTEMPTS: u32 = 5;
+
+/// Why records were not made.
+enum Problem {
+    /// Another try would find the same.
+    Final(String),
+    /// Another try may help.
+    Passing(String),
+    Broken(Error),
+}
+
+impl From<DnsError> for Problem {
+    fn from(error: DnsError) -> Self {
+        match error {
+            DnsError::Taken { .. } | DnsError::NoZone { .. } | DnsError::Name { .. } => {
+                Self::Final(chain(&error))
+            }
+            error => Self::Passing(chain(&error)),
+        }
+    }
+}
+
+impl Actions {
+    /// Makes the records of an attempt to install, and has the domain decide by how that went.
+    pub(super) async fn create_dns_records(
+        &self,
+        asked: &QueuedAction,
+        id: ClusterId,
+        attempt: Attempt,
+    ) -> Result<(), Error> {
+        let work = self.database.load_cluster(id, Deleted::Hidden).await.map_err(final_error)?;
+        let facts = work.map(|work| work.facts);
+        let Some(record) = facts.as_ref().and_then(|facts| facts.cluster.as_ref()) else {
+            return self.finish_action(asked).await;
+        };
+        if !awaits(record, attempt) {
+            return self.finish_action(asked).await;
+        }
+        let hosts = facts.as_ref().map(|facts| facts.hosts.as_slice()).unwrap_or_default();
+        let outcome = match self.make_records(id, record, wanted(record, hosts)).await {
+            Ok(records) => Ok(records),
+            Err(Problem::Final(reason)) => Err(reason),
+            Err(Problem::Passing(reason)) if asked.attempts >= MOST_ATTEMPTS => Err(reason),
+            Err(Problem::Passing(reason)) => return Err(failed(&reason)),
+            Err(Problem::Broken(error)) => return Err(error),
+        };
+        self.decide_dns(id, Some(asked), |facts| made(facts, attempt, outcome.clone())).await
+    }
+
+    async fn make_records(
+        &self,
+        id: ClusterId,
+        record: &ClusterRecord,
+        wanted: Vec<DnsRecord>,
+    ) -> Result<Vec<DnsRecord>, Problem> {
+        let cluster = &record.cluster;
+        // Whoever took the domain out of the settings wants no records any more.
+        let Some(provider) = self.dns.of(&cluster.base_dns_domain) else { return Ok(Vec::new()) };
+        let owned = |name: &str| cluster.dns_records.iter().any(|record| record.name == name);
+        let names: Vec<_> =
+            wanted.iter().map(|record| record.name.clone()).filter(|name| !owned(name)).collect();
+        let others = provider.taken(&names).await?;
+        if !others.is_empty() {
+            return Err(Problem::Final(taken(&others)));
+        }
+        // Of an earlier attempt, under another name perhaps.
+        let same = |one: &DnsRecord, other: &DnsRecord| one.name == other.name && one.r#type == other.r#type;
+        let is_wanted = |record: &&DnsRecord| wanted.iter().any(|wanted| same(wanted, record));
+        let obsolete: Vec<_> =
+            cluster.dns_records.iter().filter(|record| !is_wanted(record)).cloned().collect();
+        let all = [obsolete.as_slice(), wanted.as_slice()].concat();
+        if all != cluster.dns_records {
+            let note = |facts: &Facts| noted(facts, all.clone());
+            self.decide_dns(id, None, note).await.map_err(Problem::Broken)?;
+        }
+        let changes: Vec<_> = wanted
+            .iter()
+            .filter_map(|record| Some(Change { record: of_wire(record)?, replaces: owned(&record.name) }))
+            .collect();
+        if !changes.is_empty()
+            && let Err(error) = provider.put(&changes).await
+        {
+            if matches!(error, DnsError::Taken { .. }) {
+                // Somebody was quicker: what they made must not be taken for this cluster's.
+                let note = |facts: &Facts| noted(facts, cluster.dns_records.clone());
+                self.decide_dns(id, None, note).await.map_err(Problem::Broken)?;
+            }
+            return Err(error.into());
+        }
+        self.delete_records(&obsolete).await?;
+        Ok(wanted)
+    }
+
+    /// Deletes records, each where its domain is kept.
+    async fn delete_records(&self, records: &[DnsRecord]) -> Result<(), DnsError> {
+        for record in records.iter().filter_map(of_wire) {
+            match self.dns.of_record(&record) {
+                Some(provider) => provider.delete(std::slice::from_ref(&record)).await?,
+                None => return Err(unmanaged(&record)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the records of a cluster that was reset or deregistered. What can't be deleted is left, and told.
+    pub(super) async fn delete_dns_records(&self, asked: &QueuedAction, id: ClusterId) -> Result<(), Error> {
+        let stored = self.database.reader().cluster(id, Deleted::Shown).await?;
+        let records = stored.map(|stored| stored.record.cluster.dns_records).unwrap_or_default();
+        if records.is_empty() {
+            return self.finish_action(asked).await;
+        }
+        let outcome = match self.delete_records(&records).await {
+            Ok(()) => Ok(()),
+            Err(error) if asked.attempts >= MOST_ATTEMPTS || matches!(error, DnsError::NoZone { .. }) => {
+                Err(chain(&error))
+            }
+            Err(error) => return Err(failed(&chain(&error))),
+        };
+        self.decide_dns(id, Some(asked), |facts| deleted(facts, &records, outcome.clone())).await
+    }
+
+    /// Has the domain decide, and writes what it wants, with the end of the action if that is given.
+    async fn decide_dns(
+        &self,
+        id: ClusterId,
+        ends: Option<&QueuedAction>,
+        decide: impl Fn(&Facts) -> Decision,
+    ) -> Result<(), Error> {
+        let mut tries = Retries::default();
+        loop {
+            match self.try_decide_dns(id, ends, &decide).await {
+                Ok(()) => return Ok(()),
+                // Whoever took it over commits its own outcome.
+                Err(AttemptError::Conflict(Subject::Actions(_))) => return Ok(()),
+                Err(AttemptError::Conflict(what)) => tries.again(what).await?,
+                Err(error) => return Err(final_error(error)),
+            }
+        }
+    }
+
+    async fn try_decide_dns(
+        &self,
+        id: ClusterId,
+        ends: Option<&QueuedAction>,
+        decide: &impl Fn(&Facts) -> Decision,
+    ) -> Result<(), AttemptError> {
+        let Some(mut work) = self.database.load_cluster(id, Deleted::Shown).await? else {
+            if let Some(asked) = ends {
+                self.finish_action(asked).await?;
+            }
+            return Ok(());
+        };
+        let decided = decide(&work.facts);
+        if work.cluster().is_some_and(|record| record.cluster.deleted_at.is_some()) {
+            // Nothing is due any more for a cluster that was deregistered.
+            work.merge(decided);
+        } else {
+            work.apply_and_mark(decided);
+        }
+        if let Some(asked) = ends {
+            work.batch.finish_action(asked);
+        }
+        work.commit(&self.database).await?;
+        Ok(())
+    }
+}
+
+/// The failure of an attempt: it is shown with the row, and another attempt follows.
+fn failed(reason: &str) -> Error {
+    Refusal::new(RefusalKind::Internal, reason).into()
+}
+
+fn unmanaged(record: &Record) -> DnsError {
+    DnsError::NoZone { server: "BASE_DNS_DOMAINS".to_owned(), zone: record.name.clone() }
+}

@@ -1,0 +1,208 @@
+//! DNS records of clusters before, during and after an installation, at Route 53 (moto) and at a server that takes dynamic updates
+//! (BIND).
+
+use assisted_config::{DnsProvider, Generator, ManagedDomain, ManagedDomains, Settings};
+use assisted_core::model::refusal::RefusalKind;
+use assisted_dns::{Algorithm, Change, DynamicUpdate, Key, Provider, Record, Route53};
+use assisted_testkit::{AwsServer, NameServer};
+use assisted_wire::cluster::{ClusterStatus, InstallationPreparationStatus};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::installation::Ready;
+use crate::lab::{Database, Lab, Time, eventually, on_both_engines, refusal};
+
+on_both_engines![route53, dynamic_updates, a_restart_before_they_are_made];
+
+const DOMAIN: &str = "example.com";
+const RECORDS: [&str; 2] = ["api.c.example.com A 192.168.126.100", "*.apps.c.example.com A 192.168.126.101"];
+
+/// A server that keeps records.
+enum Keeper {
+    Moto { server: AwsServer, zone: String, dir: TempDir },
+    Bind(NameServer),
+}
+
+impl Keeper {
+    async fn moto() -> Self {
+        let server = AwsServer::start().unwrap();
+        let zone = AwsServer::create_zone(&server.url, DOMAIN).await.unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let text = "[route53]\naws_access_key_id = a\naws_secret_access_key = b\n";
+        std::fs::write(dir.path().join("credentials"), text).unwrap();
+        Self::Moto { server, zone, dir }
+    }
+
+    fn bind() -> Self {
+        Self::Bind(NameServer::start(DOMAIN).unwrap())
+    }
+
+    fn set(&self, settings: &mut Settings) {
+        settings.generation.generator = Generator::Simulation;
+        let (zone, provider) = match self {
+            Self::Moto { server, zone, dir } => {
+                settings.dns.route53_endpoint = server.url.clone();
+                settings.dns.credentials_file = dir.path().join("credentials").display().to_string();
+                (zone.clone(), DnsProvider::Route53)
+            }
+            Self::Bind(server) => {
+                settings.dns.update_server = server.address();
+                settings.dns.update_key = NameServer::KEY.0.to_owned();
+                settings.dns.update_key_secret = NameServer::KEY.1.into();
+                (DOMAIN.to_owned(), DnsProvider::Rfc2136)
+            }
+        };
+        let domain = ManagedDomain { name: DOMAIN.to_owned(), zone, provider };
+        settings.dns.domains = ManagedDomains(vec![domain]);
+    }
+
+    /// Somebody else at the same records.
+    fn other(&self) -> Box<dyn Provider> {
+        match self {
+            Self::Moto { server, zone, dir } => {
+                let (url, file) = (server.url.parse().unwrap(), dir.path().join("credentials"));
+                Box::new(Route53::new(url, "us-east-1", zone, file).unwrap())
+            }
+            Self::Bind(server) => {
+                let secret = STANDARD.decode(NameServer::KEY.1).unwrap();
+                let key =
+                    Key { name: NameServer::KEY.0.to_owned(), secret, algorithm: Algorithm::HmacSha256 };
+                Box::new(DynamicUpdate::new(&server.address(), DOMAIN, Some(&key)).unwrap())
+            }
+        }
+    }
+
+    /// The addresses of the cluster's names, as the server tells them.
+    async fn records(&self) -> Vec<String> {
+        match self {
+            Self::Moto { server, zone, .. } => {
+                let mut records = AwsServer::zone_records(&server.url, zone).await.unwrap();
+                records.reverse();
+                records.iter().map(|record| record.replace("\\052", "*").replace(" A 60 ", " A ")).collect()
+            }
+            Self::Bind(server) => ["api.c.example.com", "*.apps.c.example.com"]
+                .iter()
+                .flat_map(|name| {
+                    let found = server.addresses(name, "A").unwrap();
+                    found.into_iter().map(move |address| format!("{name} A {address}"))
+                })
+                .collect(),
+        }
+    }
+}
+
+async fn started(database: &Database, keeper: &Keeper) -> (Lab, Ready) {
+    let lab = Lab::with(database, Time::default(), |settings| keeper.set(settings)).await;
+    let ready = lab.ready().await;
+    (lab, ready)
+}
+
+/// All of an installation as far as records are concerned, and its end.
+async fn before_during_and_after(database: &Database, keeper: Keeper) {
+    let (lab, ready) = started(database, &keeper).await;
+    let id = ready.id;
+    let domains = lab.service.catalogue().list_managed_domains(&lab.caller).await.unwrap();
+    assert_eq!(domains.0[0].domain, DOMAIN);
+
+    // Before: somebody else's record is not overwritten.
+    let foreign = Record { name: "api.c.example.com".to_owned(), address: [192, 0, 2, 1].into() };
+    keeper.other().put(&[Change { record: foreign.clone(), replaces: false }]).await.unwrap();
+    let taken = "DNS records already exist for cluster - please change 'Cluster Name'";
+    let install = lab.service.clusters().install(&lab.caller, id).await;
+    assert_eq!(refusal(install), (RefusalKind::Conflict, taken.to_owned()));
+    let rename = || serde_json::from_value(json!({"name": "c"})).unwrap();
+    let update = lab.service.clusters().update(&lab.caller, id, rename()).await;
+    assert_eq!(refusal(update), (RefusalKind::Conflict, taken.to_owned()));
+    keeper.other().delete(&[foreign]).await.unwrap();
+    assert!(keeper.records().await.is_empty());
+
+    // During.
+    lab.install_at(&ready).await;
+    lab.until_idle(id).await;
+    assert_eq!(keeper.records().await, RECORDS);
+    let shown = lab.get_cluster(id).await.dns_records;
+    let shown: Vec<_> =
+        shown.iter().map(|record| format!("{} {} {}", record.name, record.r#type, record.address)).collect();
+    assert_eq!(shown, RECORDS);
+
+    // After a reset.
+    lab.service.clusters().cancel_installation(&lab.caller, id).await.unwrap();
+    assert_eq!(keeper.records().await, RECORDS, "until the reset");
+    lab.service.clusters().reset(&lab.caller, id).await.unwrap();
+    lab.until_idle(id).await;
+    assert!(keeper.records().await.is_empty());
+    assert!(lab.get_cluster(id).await.dns_records.is_empty());
+    let names = lab.event_names(id).await;
+    for name in ["dns_records_created", "dns_records_deleted"] {
+        assert!(names.iter().any(|known| known == name), "{name} in {names:?}");
+    }
+    lab.stop().await;
+}
+
+async fn route53(database: Database) {
+    before_during_and_after(&database, Keeper::moto().await).await;
+}
+
+async fn dynamic_updates(database: Database) {
+    before_during_and_after(&database, Keeper::bind()).await;
+}
+
+/// The process dies when everything is prepared; the next one makes the records. They go with the cluster.
+async fn a_restart_before_they_are_made(database: Database) {
+    let keeper = Keeper::bind();
+    let (mut lab, ready) = started(&database, &keeper).await;
+    lab.install(ready.id).await;
+    lab.until_idle(ready.id).await;
+    lab.stop_background().await;
+    let next = Lab::with(&database, lab.time.clone(), |settings| keeper.set(settings)).await;
+    for host in &ready.hosts {
+        next.check(*host, 0).await;
+    }
+    next.until_status(ready.id, ClusterStatus::Installing).await;
+    assert_eq!(keeper.records().await, RECORDS);
+    next.service.clusters().cancel_installation(&next.caller, ready.id).await.unwrap();
+    next.service.clusters().deregister(&next.caller, ready.id).await.unwrap();
+    eventually("deleted with the cluster", async || {
+        let left = keeper.records().await;
+        if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
+    })
+    .await;
+    next.stop().await;
+}
+
+/// The server is away when the records are to be made: each try is seen, and in the end the cluster is ready again and says why.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_away() {
+    let (database, keeper) = (Database::sqlite(), Keeper::bind());
+    let (lab, ready) = started(&database, &keeper).await;
+    lab.install(ready.id).await;
+    drop(keeper);
+    for host in &ready.hosts {
+        lab.check(*host, 0).await;
+    }
+    let failing = eventually("failing", async || {
+        let actions = lab.service.clusters().list_actions(&lab.caller, ready.id).await.unwrap().0;
+        let failing = actions.iter().find(|action| action.last_error.is_some()).cloned();
+        failing.ok_or_else(|| format!("{actions:?}"))
+    })
+    .await;
+    assert_eq!(failing.action, "create_dns_records");
+    let error = failing.last_error.unwrap();
+    assert!(error.contains("can't be reached"), "{error}");
+
+    let failed = eventually("ready again", async || {
+        // The pauses between tries are of the clock.
+        lab.pass(5);
+        let cluster = lab.get_cluster(ready.id).await;
+        if cluster.status == ClusterStatus::Ready { Ok(cluster) } else { Err(cluster.status_info) }
+    })
+    .await;
+    let last = failed.last_installation_preparation.unwrap();
+    assert_eq!(last.status, Some(InstallationPreparationStatus::Failed));
+    assert!(last.reason.contains("can't be reached"), "{}", last.reason);
+    let install = lab.service.clusters().install(&lab.caller, ready.id).await;
+    assert_eq!(refusal(install).0, RefusalKind::Unavailable);
+    lab.stop().await;
+}
