@@ -17,6 +17,7 @@ mod kube;
 mod limits;
 mod operators;
 mod origins;
+mod outbound;
 mod retention;
 mod size;
 mod storage;
@@ -36,6 +37,7 @@ pub use kube::Kube;
 pub use limits::Limits;
 pub use operators::Operators;
 pub use origins::Origins;
+pub use outbound::{KafkaMechanism, Stream};
 pub use retention::{Events, RateLimits, Retention};
 pub use size::Size;
 pub use storage::{Database, Seal, Storage, StorageKind};
@@ -121,6 +123,8 @@ settings! {
     retention: Retention,
     /// Events.
     events: Events,
+    /// Events and states for others.
+    stream: Stream,
     /// The Kubernetes API.
     kube: Kube,
 }

@@ -8,6 +8,7 @@ use assisted_config::{Settings, SettingsError};
 use assisted_core::policy::Policy;
 use assisted_reconcile::Driver;
 use assisted_release::Catalogue as Releases;
+use assisted_sink::SetupError;
 use assisted_store::Store;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -20,6 +21,7 @@ use crate::attempt::AttemptError;
 use crate::available_versions::{AvailableVersions, follow};
 use crate::catalogue::Catalogue;
 use crate::cluster::Clusters;
+use crate::courier::{Courier, Sinks};
 use crate::database::Database;
 use crate::event::Events;
 use crate::event::live::Publisher;
@@ -48,6 +50,7 @@ pub struct Builder {
     generator: Arc<dyn Generator>,
     catalogue: Option<Releases>,
     metrics: Metrics,
+    sinks: Sinks,
 }
 
 /// Why a service can't be started.
@@ -58,6 +61,8 @@ pub enum StartError {
     Settings(#[from] SettingsError),
     #[error("metrics can't be taken")]
     Metrics(#[from] prometheus::Error),
+    #[error("events can't be sent on with these settings: {0}")]
+    Sinks(#[from] SetupError),
 }
 
 impl Builder {
@@ -95,8 +100,9 @@ impl Builder {
     /// Starts the background tasks.
     pub fn start(self) -> (Service, Background) {
         let settings = Arc::new(self.settings);
+        let policy = Arc::clone(&self.policy);
         let database =
-            Database::new(self.store, &settings, Arc::clone(&self.policy), self.clock, self.metrics.clone());
+            Database::new(self.store, &settings, policy, self.clock, self.metrics.clone(), self.sinks.stream());
         let database = Arc::new(database);
         let parts = Parts {
             access: Access::new(Arc::clone(&database), settings.auth.clone(), self.signer),
@@ -114,7 +120,8 @@ impl Builder {
         }
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
-        let reconcilers = Reconcilers::new(&parts, &scheduler, &worker, clusters.clone());
+        let courier = Courier::new(&parts, self.sinks);
+        let reconcilers = Reconcilers::new(&parts, &scheduler, &worker, clusters.clone(), courier);
         tasks.spawn(reconcilers.run(stop.clone()));
         tasks.spawn(Publisher::new(events.clone()).run(stop.clone()));
         tasks.spawn(watch_writer(Arc::clone(&parts.database), stop.clone()));
@@ -161,7 +168,13 @@ struct Reconcilers {
 }
 
 impl Reconcilers {
-    fn new(parts: &Parts, scheduler: &Arc<Scheduler>, worker: &Arc<Worker>, clusters: Clusters) -> Self {
+    fn new(
+        parts: &Parts,
+        scheduler: &Arc<Scheduler>,
+        worker: &Arc<Worker>,
+        clusters: Clusters,
+        courier: Courier,
+    ) -> Self {
         // Shown to people who look into the tables of work.
         let owner: Arc<str> = format!("{}-{}", std::process::id(), Uuid::new_v4().simple()).into();
         let sweeper = Arc::new(Sweeper::new(parts, clusters));
@@ -171,6 +184,7 @@ impl Reconcilers {
         let due = scheduler::driver(
             &database,
             Arc::clone(&sweeper),
+            courier,
             Arc::clone(&scheduler),
             Arc::clone(&owner),
             slow,
@@ -234,8 +248,10 @@ impl Service {
         blob: Blob,
         generator: Arc<dyn Generator>,
     ) -> Result<Builder, StartError> {
+        let policy = policy(&settings)?;
         Ok(Builder {
-            policy: Arc::new(policy(&settings)?),
+            sinks: Sinks::new(&settings, &policy)?,
+            policy: Arc::new(policy),
             settings,
             store,
             blob,

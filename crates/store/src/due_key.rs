@@ -15,6 +15,8 @@ pub enum Due {
     Host(HostKey),
     /// Rows that have been kept long enough.
     Sweep(Sweep),
+    /// Messages that wait for somebody.
+    Outbox(Sink),
 }
 
 /// A clean-up that runs from time to time.
@@ -28,9 +30,46 @@ pub enum Sweep {
     UnusedInfraEnvs,
 }
 
+/// Whom messages are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Sink {
+    /// A topic of Kafka.
+    Kafka,
+    /// An HTTP server that takes CloudEvents.
+    Webhook,
+}
+
+impl Sink {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Kafka, Self::Webhook];
+
+    /// Its name in the tables and for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kafka => "kafka",
+            Self::Webhook => "webhook",
+        }
+    }
+}
+
+impl FromStr for Sink {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|sink| sink.name() == name).ok_or(())
+    }
+}
+
+impl fmt::Display for Sink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 const CLUSTER: &str = "cluster";
 const HOST: &str = "host";
 const SWEEP: &str = "sweep";
+const OUTBOX: &str = "outbox";
 
 impl Sweep {
     /// All clean-ups.
@@ -60,6 +99,7 @@ impl fmt::Display for Due {
             Self::Cluster(id) => write!(f, "cluster {id}"),
             Self::Host(key) => write!(f, "host {}", key.host_id),
             Self::Sweep(sweep) => write!(f, "sweep {}", sweep.name()),
+            Self::Outbox(sink) => write!(f, "outbox {sink}"),
         }
     }
 }
@@ -71,6 +111,7 @@ impl Due {
             Self::Cluster(_) => CLUSTER,
             Self::Host(_) => HOST,
             Self::Sweep(_) => SWEEP,
+            Self::Outbox(_) => OUTBOX,
         }
     }
 
@@ -80,6 +121,7 @@ impl Due {
             Self::Cluster(id) => id.0.simple().to_string(),
             Self::Host(key) => format!("{}{}", key.infra_env_id.0.simple(), key.host_id.0.simple()),
             Self::Sweep(sweep) => sweep.name().to_owned(),
+            Self::Outbox(sink) => sink.name().to_owned(),
         }
     }
 
@@ -94,6 +136,7 @@ impl Due {
                 Some(Self::Host(HostKey { infra_env_id, host_id }))
             }
             SWEEP => key.parse().ok().map(Self::Sweep),
+            OUTBOX => key.parse().ok().map(Self::Outbox),
             _ => None,
         }
     }

@@ -1,6 +1,7 @@
 //! Where programs of others are that tests, demo and lab run: installed by the system, or made once by `cargo xtask setup`
 //! and kept in the cache, outside the checkout.
 
+pub mod kafka;
 pub mod kubernetes;
 mod stand_ins;
 mod system;

@@ -38,6 +38,7 @@ const ORDER: &[&str] = &[
     "assisted-bmc",
     "assisted-client",
     "assisted-release",
+    "assisted-sink",
     "assisted-store",
     "assisted-blob",
     "assisted-seal",

@@ -45,13 +45,13 @@ const ORDERS: &[Order] = &[
             &["service", "housekeeping"],
             &["work"],
             &["action", "scheduler"],
-            &["retention"],
+            &["courier", "retention"],
             // The rooms.
             &["catalogue", "cluster", "event", "file", "host", "infra_env"],
             &["fuzz", "parts", "signature"],
             &["access", "available_versions", "generator", "unit_of_work"],
             &["database"],
-            &["cache", "event_limit", "metrics"],
+            &["cache", "event_limit", "metrics", "stream"],
             &[
                 "attempt",
                 "clock",
@@ -74,7 +74,7 @@ const ORDERS: &[Order] = &[
     Order {
         sources: "crates/store/src",
         storeys: &[
-            &["work", "cluster", "copy", "retention", "user", "event", "seal_rows", "fuzz"],
+            &["work", "cluster", "copy", "retention", "user", "event", "outbox", "seal_rows", "fuzz"],
             &["time"],
             &["due", "host", "check_in"],
             &["action", "report", "infra_env"],

@@ -19,7 +19,7 @@ use clap::Args;
 use crate::run::{cache, cargo, programs, root, step, target_dir};
 use crate::{check_citations, check_deps, check_recipes, check_shell, contract, dist, docs, setup, ui};
 use binaries::{Binary, What};
-use needs::{CHROMIUM, COREOS_INSTALLER, HOST_PROGRAM, KUBERNETES, LAB_IMAGE, PROGRAMS, PYTHON, UI};
+use needs::{CHROMIUM, COREOS_INSTALLER, HOST_PROGRAM, KAFKA, KUBERNETES, LAB_IMAGE, PROGRAMS, PYTHON, UI};
 use results::{Skip, Sum};
 use stage::{End, Ended, Kind, Stage};
 
@@ -137,6 +137,7 @@ impl Run {
                 setup::lab_image(&image)
             }),
             self.stage(HOST_PROGRAM, &[PROGRAMS], Kind::Other, move || dist::try_out(&host)),
+            self.stage(KAFKA, &[first], Kind::Other, setup::fetch_kafka),
             self.stage(KUBERNETES, &[first], Kind::Other, setup::build_kubernetes),
         ]);
         if !whole {

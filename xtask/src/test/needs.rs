@@ -5,6 +5,7 @@ pub const PYTHON: &str = "python";
 pub const PROGRAMS: &str = "programs";
 pub const COREOS_INSTALLER: &str = "coreos-installer";
 pub const KUBERNETES: &str = "kubernetes";
+pub const KAFKA: &str = "kafka";
 pub const LAB_IMAGE: &str = "lab image";
 pub const HOST_PROGRAM: &str = "program for hosts";
 pub const UI: &str = "web UI";
@@ -47,7 +48,8 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-crd", "etcd", &[KUBERNETES]),
     of("assisted-kubeapi", "etcd", &[PROGRAMS, KUBERNETES]),
     of("assisted-capi", "etcd, ignition-validate, jq", &[KUBERNETES]),
-    of("assisted-service", "PostgreSQL, docker-registry, ignition-validate", &[PYTHON]),
+    of("assisted-service", "PostgreSQL, docker-registry, ignition-validate, prometheus, Java", &[PYTHON, KAFKA]),
+    of("assisted-sink", "Java, Maven", &[KAFKA]),
     of("assisted-store", "PostgreSQL", &[PROGRAMS]),
     of("assisted-backup", "PostgreSQL", &[]),
     of("assisted-import", "PostgreSQL", &[]),

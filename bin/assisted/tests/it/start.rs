@@ -74,7 +74,6 @@ fn what_this_version_cannot_do_is_refused() {
         ("STORAGE", "nfs", "filesystem or s3"),
         ("S3_BUCKET", "b", "with STORAGE=filesystem they are kept in a folder"),
         ("BASE_DNS_DOMAINS", "example.com:Z1/route53", "unset it"),
-        ("ENABLE_EVENT_STREAMING", "true", "set it to false"),
         ("ENABLE_DATA_COLLECTION", "true", "set it to false"),
         ("DUMMY_IGNITION", "true", "GENERATOR=simulation"),
         ("TLS_CIPHER_SUITES", "TLS_AES_128_GCM_SHA256", "unset it"),
@@ -82,6 +81,27 @@ fn what_this_version_cannot_do_is_refused() {
     ] {
         let told = text(&refused(dir.path(), &[], &[(variable, value)]).stderr);
         assert!(told.contains(variable) && told.contains(remedy), "{variable}={value}: {told}");
+    }
+    for (set, told) in [
+        (&[("ENABLE_EVENT_STREAMING", "true")][..], "KAFKA_BOOTSTRAP_SERVER must be set"),
+        (
+            &[
+                ("ENABLE_EVENT_STREAMING", "true"),
+                ("KAFKA_BOOTSTRAP_SERVER", "broker:9092"),
+                ("KAFKA_EVENT_STREAM_TOPIC", "t"),
+                ("KAFKA_CLIENT_ID", "ann"),
+            ],
+            "KAFKA_CLIENT_SECRET must be set",
+        ),
+        (&[("KAFKA_SASL_MECHANISM", "GSSAPI")], "PLAIN or SCRAM"),
+        (&[("EVENTS_WEBHOOK_URL", "https://x")], "EVENTS_WEBHOOK_SECRET must be set"),
+        (
+            &[("EVENTS_WEBHOOK_URL", "https://x"), ("EVENTS_WEBHOOK_SECRET", "s"), ("EVENTS_WEBHOOK_KINDS", "All")],
+            "EVENTS_WEBHOOK_KINDS: \"All\" is none of ClusterState, HostState, InfraEnv, Event",
+        ),
+    ] {
+        let output = text(&refused(dir.path(), &[], set).stderr);
+        assert!(output.contains(told), "{set:?}: {output}");
     }
     let hub = [("ENABLE_KUBE_API", "true"), ("KUBECONFIG", "/nowhere")];
     let told = text(&refused(dir.path(), &[], &hub).stderr);

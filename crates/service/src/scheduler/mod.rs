@@ -19,6 +19,7 @@ use tokio::sync::Notify;
 
 use crate::Error;
 use crate::attempt::{AttemptError, Retries};
+use crate::courier::Courier;
 use crate::database::Database;
 use crate::error::passing;
 use crate::mark_watch::MarkWatch;
@@ -104,6 +105,7 @@ impl reconcile::Row for DueRow {
 pub(crate) struct DueQueue {
     database: Arc<Database>,
     sweeper: Arc<Sweeper>,
+    courier: Courier,
     scheduler: Arc<Scheduler>,
     /// The name of this process, for the table.
     owner: Arc<str>,
@@ -123,13 +125,14 @@ pub(crate) struct SlowLooks {
 pub(crate) fn driver(
     database: &Arc<Database>,
     sweeper: Arc<Sweeper>,
+    courier: Courier,
     scheduler: Arc<Scheduler>,
     owner: Arc<str>,
     slow: SlowLooks,
 ) -> Driver<DueQueue, DueQueue> {
     let marks = MarkWatch::new(database.reader().due_marks());
     let status = Arc::clone(&scheduler.status);
-    let queue = Arc::new(DueQueue { database: Arc::clone(database), sweeper, scheduler, owner, marks, slow });
+    let queue = Arc::new(DueQueue { database: Arc::clone(database), sweeper, courier, scheduler, owner, marks, slow });
     let policy = Policy { at_once: AT_ONCE, time_limit: TIME_LIMIT, ..pace::policy() };
     Driver::new(Arc::clone(&queue), queue, policy, status)
 }
@@ -242,6 +245,7 @@ impl DueQueue {
                 self.database.load_host_alone(key).await?.filter(|work| work.cluster().is_none())
             }
             Due::Sweep(sweep) => return Box::pin(self.sweeper.run(taken, sweep)).await,
+            Due::Outbox(sink) => return Box::pin(self.courier.run(taken, sink)).await,
         };
         let Some(work) = loaded else {
             // Gone, or due with its cluster.
@@ -273,7 +277,7 @@ impl DueQueue {
                 metrics.looked_at_host(took);
                 (Subject::Host, None, Some(key.host_id), self.slow.host)
             }
-            Due::Sweep(_) => return,
+            Due::Sweep(_) | Due::Outbox(_) => return,
         };
         if took <= slow {
             return;

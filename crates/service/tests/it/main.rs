@@ -30,4 +30,5 @@ mod shapes;
 mod silence;
 mod simulation;
 mod stages;
+mod stream;
 mod work;

@@ -8,6 +8,7 @@ mod copy;
 mod crash;
 mod due;
 mod events;
+mod outbox;
 mod postgres;
 mod reader;
 mod records;
