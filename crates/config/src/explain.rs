@@ -87,7 +87,6 @@ mod tests {
                 "HOST_MAX_DISCONNECTION_TIME" => "soon",
                 "DEPLOY_TARGET" => "k8s",
                 "DUMMY_IGNITION" => "true",
-                "ENABLE_DATA_COLLECTION" => "false",
                 _ => return None,
             };
             Some(value.to_owned())
@@ -105,9 +104,8 @@ mod tests {
         assert_eq!(told("DEPLOY_TARGET"), (Some("k8s"), true, "harmless"));
         assert_eq!(told("OCM_SELF_TOKEN"), (None, true, "harmless"));
         assert_eq!(told("DUMMY_IGNITION"), (Some("true"), true, "refused"));
-        assert_eq!(told("ENABLE_DATA_COLLECTION"), (Some("false"), true, "harmless"));
         assert!(
-            all.iter().all(|one| one.name != "DEPLOYMENT_TYPE"),
+            all.iter().all(|one| one.name != "CLUSTER_MONITOR_INTERVAL"),
             "what is not set and not read is no news"
         );
         assert!(!format!("{all:?}").contains("hush"));

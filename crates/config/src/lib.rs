@@ -37,7 +37,7 @@ pub use kube::Kube;
 pub use limits::Limits;
 pub use operators::Operators;
 pub use origins::Origins;
-pub use outbound::{KafkaMechanism, Stream};
+pub use outbound::{KafkaMechanism, OtlpProtocol, Sampler, Share, Stream, Telemetry, Upload};
 pub use retention::{Events, RateLimits, Retention};
 pub use size::Size;
 pub use storage::{Database, Seal, Storage, StorageKind};
@@ -125,6 +125,10 @@ settings! {
     events: Events,
     /// Events and states for others.
     stream: Stream,
+    /// What is told about clusters to who supports them.
+    upload: Upload,
+    /// Traces.
+    telemetry: Telemetry,
     /// The Kubernetes API.
     kube: Kube,
 }

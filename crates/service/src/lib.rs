@@ -45,6 +45,7 @@ pub mod start;
 mod stored_file;
 mod stream;
 mod unit_of_work;
+mod upload;
 mod view;
 pub mod work;
 

@@ -35,8 +35,9 @@ use crate::pace::SHORTEST_REST;
 use crate::parts::Parts;
 use crate::policy::policy;
 use crate::retention::Sweeper;
-use crate::scheduler::{self, DueQueue, Scheduler, SlowLooks};
+use crate::scheduler::{self, DueQueue, Errands, Scheduler, SlowLooks};
 use crate::service::{Rooms, Service};
+use crate::upload::{Endpoint, EndpointError, Uploader};
 use crate::work::Work;
 
 /// A service that is about to start.
@@ -51,6 +52,7 @@ pub struct Builder {
     catalogue: Option<Releases>,
     metrics: Metrics,
     sinks: Sinks,
+    endpoint: Option<Endpoint>,
 }
 
 /// Why a service can't be started.
@@ -63,6 +65,8 @@ pub enum StartError {
     Metrics(#[from] prometheus::Error),
     #[error("events can't be sent on with these settings: {0}")]
     Sinks(#[from] SetupError),
+    #[error("data about clusters can't be sent with these settings: {0}")]
+    Upload(#[from] EndpointError),
 }
 
 impl Builder {
@@ -101,8 +105,14 @@ impl Builder {
     pub fn start(self) -> (Service, Background) {
         let settings = Arc::new(self.settings);
         let policy = Arc::clone(&self.policy);
-        let database =
-            Database::new(self.store, &settings, policy, self.clock, self.metrics.clone(), self.sinks.stream());
+        let database = Database::new(
+            self.store,
+            &settings,
+            policy,
+            self.clock,
+            self.metrics.clone(),
+            self.sinks.stream(),
+        );
         let database = Arc::new(database);
         let parts = Parts {
             access: Access::new(Arc::clone(&database), settings.auth.clone(), self.signer),
@@ -120,8 +130,9 @@ impl Builder {
         }
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
-        let courier = Courier::new(&parts, self.sinks);
-        let reconcilers = Reconcilers::new(&parts, &scheduler, &worker, clusters.clone(), courier);
+        let uploader = Arc::new(Uploader::new(&parts, self.endpoint));
+        let errands = Errands { courier: Courier::new(&parts, self.sinks), uploader };
+        let reconcilers = Reconcilers::new(&parts, &scheduler, &worker, clusters.clone(), errands);
         tasks.spawn(reconcilers.run(stop.clone()));
         tasks.spawn(Publisher::new(events.clone()).run(stop.clone()));
         tasks.spawn(watch_writer(Arc::clone(&parts.database), stop.clone()));
@@ -162,6 +173,7 @@ async fn watch_writer(database: Arc<Database>, stop: CancellationToken) {
 struct Reconcilers {
     database: Arc<Database>,
     sweeper: Arc<Sweeper>,
+    uploader: Arc<Uploader>,
     scheduler: Arc<Scheduler>,
     due: Driver<DueQueue, DueQueue>,
     actions: Driver<ActionQueue, ActionQueue>,
@@ -173,24 +185,24 @@ impl Reconcilers {
         scheduler: &Arc<Scheduler>,
         worker: &Arc<Worker>,
         clusters: Clusters,
-        courier: Courier,
+        errands: Errands,
     ) -> Self {
         // Shown to people who look into the tables of work.
         let owner: Arc<str> = format!("{}-{}", std::process::id(), Uuid::new_v4().simple()).into();
         let sweeper = Arc::new(Sweeper::new(parts, clusters));
-        let events = &parts.settings.events;
+        let (uploader, events) = (Arc::clone(&errands.uploader), &parts.settings.events);
         let slow = SlowLooks { cluster: events.slow_cluster, host: events.slow_host };
         let (database, scheduler) = (Arc::clone(&parts.database), Arc::clone(scheduler));
         let due = scheduler::driver(
             &database,
             Arc::clone(&sweeper),
-            courier,
+            errands,
             Arc::clone(&scheduler),
             Arc::clone(&owner),
             slow,
         );
         let actions = action::driver(parts, Arc::clone(worker), owner);
-        Self { database, sweeper, scheduler, due, actions }
+        Self { database, sweeper, uploader, scheduler, due, actions }
     }
 
     /// Takes up what another process had begun, and works on what is due and what is to be done until stopped.
@@ -211,6 +223,7 @@ impl Reconcilers {
         self.database.follow_time(true).await?;
         self.database.return_from_future().await?;
         self.database.free_leases(self.database.now()).await?;
+        self.uploader.plan().await?;
         self.sweeper.plan().await
     }
 }
@@ -251,6 +264,7 @@ impl Service {
         let policy = policy(&settings)?;
         Ok(Builder {
             sinks: Sinks::new(&settings, &policy)?,
+            endpoint: Endpoint::new(&settings)?,
             policy: Arc::new(policy),
             settings,
             store,

@@ -114,6 +114,7 @@ fn wire_row(row: Stored) -> WorkRow {
         WorkKey::Due(Due::Host(_)) => ("host", None),
         WorkKey::Due(Due::Sweep(sweep)) => (sweep.name(), None),
         WorkKey::Due(Due::Outbox(sink)) => (sink.name(), None),
+        WorkKey::Due(Due::Upload) => ("upload", None),
         WorkKey::Action { cluster_id, .. } => {
             (row.action.as_ref().map_or("action", |action| action.name()), Some(cluster_id))
         }
@@ -159,6 +160,7 @@ fn name(key: WorkKey) -> String {
         WorkKey::Due(Due::Host(key)) => format!("host.{}.{}", key.infra_env_id, key.host_id),
         WorkKey::Due(Due::Sweep(sweep)) => format!("sweep.{}", sweep.name()),
         WorkKey::Due(Due::Outbox(sink)) => format!("outbox.{sink}"),
+        WorkKey::Due(Due::Upload) => "upload".to_owned(),
         WorkKey::Action { id, cluster_id } => format!("action.{id}.{cluster_id}"),
     }
 }
@@ -173,6 +175,7 @@ fn key(id: &str) -> Option<WorkKey> {
             WorkKey::Due(Due::Host(key))
         }
         ["sweep", sweep] => WorkKey::Due(Due::Sweep(sweep.parse().ok()?)),
+        ["upload"] => WorkKey::Due(Due::Upload),
         ["outbox", sink] => WorkKey::Due(Due::Outbox(sink.parse().ok()?)),
         ["action", id, cluster] => {
             WorkKey::Action { id: id.parse().ok()?, cluster_id: cluster.parse().ok()? }
@@ -195,6 +198,7 @@ mod tests {
         let mut keys = vec![
             WorkKey::Due(Due::Cluster(cluster_id)),
             WorkKey::Due(Due::Host(host)),
+            WorkKey::Due(Due::Upload),
             WorkKey::Action { id: 7, cluster_id },
         ];
         keys.extend(Sweep::ALL.map(|sweep| WorkKey::Due(Due::Sweep(sweep))));

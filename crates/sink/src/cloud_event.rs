@@ -54,7 +54,8 @@ mod tests {
             at: "2026-01-02T03:04:05.678Z".parse().unwrap(),
             body: r#"{"id":"x"}"#.to_owned(),
         };
-        let event: Value = serde_json::from_slice(&render(&message, "https://assisted.example").unwrap()).unwrap();
+        let event: Value =
+            serde_json::from_slice(&render(&message, "https://assisted.example").unwrap()).unwrap();
         assert_eq!(
             event,
             json!({

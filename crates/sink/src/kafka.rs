@@ -111,13 +111,16 @@ impl Kafka {
             return Err(SetupError::Missing { variable: "KAFKA_EVENT_STREAM_TOPIC" });
         }
         for broker in &settings.brokers {
-            let named = broker.rsplit_once(':').filter(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+            let named = broker
+                .rsplit_once(':')
+                .filter(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
             if named.is_none() {
                 let problem = format!("{broker:?} is no address such as broker:9092");
                 return Err(SetupError::Unusable { variable: "KAFKA_BOOTSTRAP_SERVER", problem });
             }
         }
-        let authorities = |login: &KafkaLogin| tls::client("KAFKA_CA_CERT_PATH", login.authorities.as_deref());
+        let authorities =
+            |login: &KafkaLogin| tls::client("KAFKA_CA_CERT_PATH", login.authorities.as_deref());
         let tls = settings.login.as_ref().map(authorities).transpose()?;
         let metadata = RawValue::from_string(settings.metadata.clone())
             .map_err(|error| SetupError::Unusable { variable: "RELEASE_TAG", problem: error.to_string() })?;
@@ -163,8 +166,11 @@ impl Kafka {
         }
         for number in by_partition.keys() {
             if !connection.opened.contains_key(number) {
-                let opened =
-                    connection.client.partition_client(&self.settings.topic, *number, UnknownTopicHandling::Error);
+                let opened = connection.client.partition_client(
+                    &self.settings.topic,
+                    *number,
+                    UnknownTopicHandling::Error,
+                );
                 match opened.await {
                     Ok(client) => drop(connection.opened.insert(*number, Arc::new(client))),
                     Err(error) => return Delivery::failed(format!("partition {number}: {}", chain(&error))),
@@ -199,11 +205,16 @@ impl Kafka {
                 Mechanism::Scram => SaslConfig::ScramSha512(credentials),
             });
         }
-        let client = builder.build().await.map_err(|error| format!("no broker answers: {}", chain(&error)))?;
-        let topics = client.list_topics().await.map_err(|error| format!("topics can't be listed: {}", chain(&error)))?;
+        let client =
+            builder.build().await.map_err(|error| format!("no broker answers: {}", chain(&error)))?;
+        let topics = client
+            .list_topics()
+            .await
+            .map_err(|error| format!("topics can't be listed: {}", chain(&error)))?;
         let topic = &self.settings.topic;
         let found = topics.into_iter().find(|known| known.name == *topic);
-        let partitions: Vec<i32> = found.map(|found| found.partitions.into_iter().collect()).unwrap_or_default();
+        let partitions: Vec<i32> =
+            found.map(|found| found.partitions.into_iter().collect()).unwrap_or_default();
         if partitions.is_empty() {
             return Err(format!("there is no topic {topic}: create it"));
         }
@@ -211,7 +222,8 @@ impl Kafka {
     }
 
     fn record(&self, message: &Message, key: String) -> Result<Record, String> {
-        let payload: &RawValue = serde_json::from_str(&message.body).map_err(|_| "its payload is no JSON".to_owned())?;
+        let payload: &RawValue =
+            serde_json::from_str(&message.body).map_err(|_| "its payload is no JSON".to_owned())?;
         let value = Value { name: &message.kind, payload, metadata: &self.metadata };
         let value = serde_json::to_vec(&value).map_err(|error| error.to_string())?;
         if value.len() > LONGEST {
@@ -300,7 +312,10 @@ mod tests {
     #[test]
     fn settings_that_cannot_be_used_are_refused() {
         let refused = |settings| Kafka::new(settings).unwrap_err().to_string();
-        assert_eq!(refused(KafkaSettings { brokers: Vec::new(), ..settings() }), "KAFKA_BOOTSTRAP_SERVER must be set");
+        assert_eq!(
+            refused(KafkaSettings { brokers: Vec::new(), ..settings() }),
+            "KAFKA_BOOTSTRAP_SERVER must be set"
+        );
         assert_eq!(
             refused(KafkaSettings { topic: String::new(), ..settings() }),
             "KAFKA_EVENT_STREAM_TOPIC must be set"

@@ -2,7 +2,8 @@
 
 /// FNV-1a of 32 bits, without its sign, over the partitions that there are.
 pub(crate) fn of_key(key: &[u8], partitions: usize) -> usize {
-    let hash = key.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
+    let hash =
+        key.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
     usize::try_from(hash & 0x7fff_ffff).unwrap_or_default() % partitions.max(1)
 }
 

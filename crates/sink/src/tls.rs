@@ -10,7 +10,10 @@ use rustls::{ClientConfig, RootCertStore};
 use crate::message::SetupError;
 
 /// What the authorities of a file signed; without a file, what the system trusts.
-pub(crate) fn client(variable: &'static str, authorities: Option<&Path>) -> Result<Arc<ClientConfig>, SetupError> {
+pub(crate) fn client(
+    variable: &'static str,
+    authorities: Option<&Path>,
+) -> Result<Arc<ClientConfig>, SetupError> {
     let unusable = |problem: String| SetupError::Unusable { variable, problem };
     let mut roots = RootCertStore::empty();
     match authorities {
@@ -19,7 +22,8 @@ pub(crate) fn client(variable: &'static str, authorities: Option<&Path>) -> Resu
             roots.add_parsable_certificates(found.certs);
         }
         Some(path) => {
-            let text = std::fs::read(path).map_err(|error| unusable(format!("{}: {error}", path.display())))?;
+            let text =
+                std::fs::read(path).map_err(|error| unusable(format!("{}: {error}", path.display())))?;
             for certificate in pem::certificates(&text).map_err(|error| unusable(error.to_string()))? {
                 roots.add(certificate).map_err(|error| unusable(error.to_string()))?;
             }

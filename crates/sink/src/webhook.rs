@@ -66,19 +66,25 @@ impl Webhook {
     /// When settings can't be used; a server that is away is no reason.
     pub fn new(settings: WebhookSettings) -> Result<Self, SetupError> {
         let unusable = |variable, problem: String| SetupError::Unusable { variable, problem };
-        let url = web_url(&settings.url).map_err(|_| unusable(URL, "it is no address of a web server".to_owned()))?;
+        let url = web_url(&settings.url)
+            .map_err(|_| unusable(URL, "it is no address of a web server".to_owned()))?;
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(unusable(URL, "a name and a password have no place in it: requests are signed".to_owned()));
+            return Err(unusable(
+                URL,
+                "a name and a password have no place in it: requests are signed".to_owned(),
+            ));
         }
         if settings.secret.is_empty() {
             return Err(SetupError::Missing { variable: "EVENTS_WEBHOOK_SECRET" });
         }
-        let key = SigningKey::new(settings.secret.expose())
-            .ok_or_else(|| unusable("EVENTS_WEBHOOK_SECRET", "what follows whsec_ is no Base64".to_owned()))?;
+        let key = SigningKey::new(settings.secret.expose()).ok_or_else(|| {
+            unusable("EVENTS_WEBHOOK_SECRET", "what follows whsec_ is no Base64".to_owned())
+        })?;
         let trust = match &settings.authorities {
             None => Trust::System,
             Some(path) => Trust::Also(
-                authorities_of_file(path).map_err(|error| unusable("EVENTS_WEBHOOK_CA_CERT_PATH", chain(&error)))?,
+                authorities_of_file(path)
+                    .map_err(|error| unusable("EVENTS_WEBHOOK_CA_CERT_PATH", chain(&error)))?,
             ),
         };
         // The one host that was set may be anywhere; redirects are not followed.
@@ -173,7 +179,9 @@ fn retry_after(answer: &Response) -> Option<Duration> {
     let value = answer.headers().get(RETRY_AFTER)?.to_str().ok()?;
     let pause = match value.trim().parse() {
         Ok(seconds) => Duration::from_secs(seconds),
-        Err(_) => httpdate::parse_http_date(value).ok()?.duration_since(SystemTime::now()).unwrap_or_default(),
+        Err(_) => {
+            httpdate::parse_http_date(value).ok()?.duration_since(SystemTime::now()).unwrap_or_default()
+        }
     };
     Some(pause.min(LONGEST_PAUSE))
 }

@@ -15,3 +15,9 @@ create table outbox (
     aside bigint not null
 );
 create index outbox_sink on outbox (sink, id);
+
+-- Clusters about which those who support them have been told.
+create table uploads (
+    cluster_id uuid primary key,
+    uploaded_at bigint not null
+);

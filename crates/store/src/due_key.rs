@@ -17,6 +17,8 @@ pub enum Due {
     Sweep(Sweep),
     /// Messages that wait for somebody.
     Outbox(Sink),
+    /// Clusters that somebody is to be told about.
+    Upload,
 }
 
 /// A clean-up that runs from time to time.
@@ -70,6 +72,7 @@ const CLUSTER: &str = "cluster";
 const HOST: &str = "host";
 const SWEEP: &str = "sweep";
 const OUTBOX: &str = "outbox";
+const UPLOAD: &str = "upload";
 
 impl Sweep {
     /// All clean-ups.
@@ -100,6 +103,7 @@ impl fmt::Display for Due {
             Self::Host(key) => write!(f, "host {}", key.host_id),
             Self::Sweep(sweep) => write!(f, "sweep {}", sweep.name()),
             Self::Outbox(sink) => write!(f, "outbox {sink}"),
+            Self::Upload => f.write_str(UPLOAD),
         }
     }
 }
@@ -112,6 +116,7 @@ impl Due {
             Self::Host(_) => HOST,
             Self::Sweep(_) => SWEEP,
             Self::Outbox(_) => OUTBOX,
+            Self::Upload => UPLOAD,
         }
     }
 
@@ -122,6 +127,7 @@ impl Due {
             Self::Host(key) => format!("{}{}", key.infra_env_id.0.simple(), key.host_id.0.simple()),
             Self::Sweep(sweep) => sweep.name().to_owned(),
             Self::Outbox(sink) => sink.name().to_owned(),
+            Self::Upload => String::new(),
         }
     }
 
@@ -137,6 +143,7 @@ impl Due {
             }
             SWEEP => key.parse().ok().map(Self::Sweep),
             OUTBOX => key.parse().ok().map(Self::Outbox),
+            UPLOAD => Some(Self::Upload),
             _ => None,
         }
     }

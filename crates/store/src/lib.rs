@@ -47,6 +47,7 @@ mod subject;
 mod text_cache;
 mod time;
 mod unsealed;
+mod upload;
 mod user;
 mod value;
 mod work;

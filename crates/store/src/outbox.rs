@@ -87,8 +87,7 @@ const ASIDE: &str = "select count(*) from outbox where sink = $1 and aside > 0";
 
 const REFUSED: &str = "update outbox set attempts = attempts + 1, last_error = $2, aside = $3 where id = $1";
 
-const RELEASE: &str =
-    "update outbox set aside = 0, attempts = 0 where sink = $1 and aside > 0 returning id";
+const RELEASE: &str = "update outbox set aside = 0, attempts = 0 where sink = $1 and aside > 0 returning id";
 
 const TOO_OLD: &str = "delete from outbox where sink = $1 and at < $2 returning id";
 

@@ -45,7 +45,7 @@ const ORDERS: &[Order] = &[
             &["service", "housekeeping"],
             &["work"],
             &["action", "scheduler"],
-            &["courier", "retention"],
+            &["courier", "retention", "upload"],
             // The rooms.
             &["catalogue", "cluster", "event", "file", "host", "infra_env"],
             &["fuzz", "parts", "signature"],
@@ -74,7 +74,18 @@ const ORDERS: &[Order] = &[
     Order {
         sources: "crates/store/src",
         storeys: &[
-            &["work", "cluster", "copy", "retention", "user", "event", "outbox", "seal_rows", "fuzz"],
+            &[
+                "work",
+                "cluster",
+                "copy",
+                "retention",
+                "user",
+                "event",
+                "outbox",
+                "upload",
+                "seal_rows",
+                "fuzz",
+            ],
             &["time"],
             &["due", "host", "check_in"],
             &["action", "report", "infra_env"],

@@ -48,7 +48,11 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-crd", "etcd", &[KUBERNETES]),
     of("assisted-kubeapi", "etcd", &[PROGRAMS, KUBERNETES]),
     of("assisted-capi", "etcd, ignition-validate, jq", &[KUBERNETES]),
-    of("assisted-service", "PostgreSQL, docker-registry, ignition-validate, prometheus, Java", &[PYTHON, KAFKA]),
+    of(
+        "assisted-service",
+        "PostgreSQL, docker-registry, ignition-validate, prometheus, Java",
+        &[PYTHON, KAFKA],
+    ),
     of("assisted-sink", "Java, Maven", &[KAFKA]),
     of("assisted-store", "PostgreSQL", &[PROGRAMS]),
     of("assisted-backup", "PostgreSQL", &[]),

@@ -39,7 +39,11 @@ impl Courier {
     }
 
     /// Sends what waits for a sink; returns when to go on.
-    pub(crate) async fn run(&self, taken: &LeasedItem, sink: Sink) -> Result<Option<Timestamp>, AttemptError> {
+    pub(crate) async fn run(
+        &self,
+        taken: &LeasedItem,
+        sink: Sink,
+    ) -> Result<Option<Timestamp>, AttemptError> {
         if !self.sinks.has(sink) {
             return self.finish(taken, None).await;
         }
@@ -86,7 +90,8 @@ impl Courier {
         delivery: &Delivery,
     ) -> Result<(), AttemptError> {
         let mut batch = Batch::new();
-        let taken: Vec<_> = delivery.taken.iter().filter_map(|place| Some(waiting.get(*place)?.number)).collect();
+        let taken: Vec<_> =
+            delivery.taken.iter().filter_map(|place| Some(waiting.get(*place)?.number)).collect();
         batch.remove_messages(&taken);
         for (place, reason) in &delivery.refused {
             let Some(message) = waiting.get(*place) else { continue };

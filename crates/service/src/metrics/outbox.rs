@@ -37,7 +37,10 @@ impl Outbox {
             aside: gauges("assisted_outbox_set_aside", "Messages that are set aside, for they are refused.")?,
             sent: counters("assisted_outbox_sent_total", "Messages that were taken.")?,
             failed: counters("assisted_outbox_failed_total", "Deliveries that came to nothing.")?,
-            dropped: counters("assisted_outbox_dropped_total", "Messages that are lost: too old, or too many.")?,
+            dropped: counters(
+                "assisted_outbox_dropped_total",
+                "Messages that are lost: too old, or too many.",
+            )?,
         };
         registry.register(Box::new(outbox.oldest.clone()))?;
         Ok(outbox)

@@ -319,7 +319,9 @@ fn alerts_call_when_they_must_and_not_when_they_must_not() {
     promtool(&["test", "rules", "rules.test.yaml"], &dir).unwrap();
     let rules: Value = serde_yaml_ng::from_str(&read("deploy/monitoring/rules.yaml")).unwrap();
     let cases: Value = serde_yaml_ng::from_str(&read("deploy/monitoring/rules.test.yaml")).unwrap();
-    let cases = || cases["tests"].as_array().unwrap().iter().flat_map(|case| case["alert_rule_test"].as_array().unwrap());
+    let cases = || {
+        cases["tests"].as_array().unwrap().iter().flat_map(|case| case["alert_rule_test"].as_array().unwrap())
+    };
     for rule in rules["groups"][0]["rules"].as_array().unwrap() {
         let of_rule = || cases().filter(|case| case["alertname"] == rule["alert"]);
         let calls = |case: &Value| !case["exp_alerts"].as_array().unwrap().is_empty();
@@ -349,8 +351,10 @@ fn prometheus_reads_the_queries_of_the_dashboard() {
         std::fs::write(dir.path().join("queries.yaml"), rules.to_string()).unwrap();
         promtool(&["check", "rules", "queries.yaml"], dir.path())
     };
-    let targets = dashboard["panels"].as_array().unwrap().iter().flat_map(|panel| panel["targets"].as_array().unwrap());
-    let plain = |query: &str| query.replace("$__rate_interval", "5m").replace("$__range", "6h").replace("$job", ".+");
+    let targets =
+        dashboard["panels"].as_array().unwrap().iter().flat_map(|panel| panel["targets"].as_array().unwrap());
+    let plain =
+        |query: &str| query.replace("$__rate_interval", "5m").replace("$__range", "6h").replace("$job", ".+");
     let queries: Vec<_> = targets.map(|target| plain(target["expr"].as_str().unwrap())).collect();
     assert!(queries.len() > 25, "{}", queries.len());
     check(&queries).unwrap();

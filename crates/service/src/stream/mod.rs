@@ -137,7 +137,8 @@ impl Stream {
         now: Timestamp,
         render: impl FnOnce() -> T,
     ) {
-        let mut wanted = self.0.iter().filter(|(_, kinds)| kinds.contains(&kind)).map(|(sink, _)| *sink).peekable();
+        let mut wanted =
+            self.0.iter().filter(|(_, kinds)| kinds.contains(&kind)).map(|(sink, _)| *sink).peekable();
         if wanted.peek().is_none() {
             return;
         }

@@ -31,4 +31,5 @@ mod silence;
 mod simulation;
 mod stages;
 mod stream;
+mod upload;
 mod work;

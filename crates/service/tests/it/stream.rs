@@ -116,7 +116,10 @@ fn ids(seen: &[Value]) -> BTreeSet<String> {
 }
 
 fn of_kind<'a>(seen: &'a [Value], kind: &str) -> Vec<&'a Value> {
-    seen.iter().filter(|event| event["type"] == format!("assisted.v1.{kind}")).map(|event| &event["data"]).collect()
+    seen.iter()
+        .filter(|event| event["type"] == format!("assisted.v1.{kind}"))
+        .map(|event| &event["data"])
+        .collect()
 }
 
 /// Waits until nothing waits to be sent. The clock is turned where something failed, which is tried again by it; a delivery that
@@ -168,7 +171,9 @@ async fn what_changes_is_told_without_secrets(database: Database) {
     assert_eq!(ids(&seen).len(), seen.len(), "each once");
 
     let clusters = of_kind(&seen, "ClusterState");
-    assert!(clusters.iter().all(|cluster| cluster["id"] == cluster_id.to_string() && cluster["hosts"].is_null()));
+    assert!(
+        clusters.iter().all(|cluster| cluster["id"] == cluster_id.to_string() && cluster["hosts"].is_null())
+    );
     let last = clusters.last().unwrap();
     let stored = lab.get_cluster(cluster_id).await;
     assert_eq!((&last["status"], &last["kind"]), (&json!(stored.status), &json!("Cluster")));
@@ -242,7 +247,8 @@ async fn nothing_is_lost_while_the_receiver_is_away(database: Database) {
     // The first time that each is seen is in the order in which it was posted.
     let mut known = BTreeSet::new();
     let subject = json!(format!("clusters/{cluster_id}"));
-    let first = seen.iter().filter(|event| event["subject"] == subject && known.insert(event["id"].to_string()));
+    let first =
+        seen.iter().filter(|event| event["subject"] == subject && known.insert(event["id"].to_string()));
     let got: Vec<_> = first.map(|event| event["id"].as_str().unwrap().to_owned()).collect();
     let posted = before.iter().filter(|message| message.cluster_id == Some(cluster_id));
     let posted: Vec<_> = posted.map(|message| message.id.to_string()).collect();
@@ -296,7 +302,9 @@ async fn the_oldest_give_way(database: Database) {
     })
     .await;
     let metrics = String::from_utf8(lab.service.metrics().text().await.unwrap()).unwrap();
-    let dropped = metrics.lines().find_map(|line| line.strip_prefix(r#"assisted_outbox_dropped_total{sink="webhook"} "#));
+    let dropped = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix(r#"assisted_outbox_dropped_total{sink="webhook"} "#));
     assert!(dropped.unwrap().parse::<u64>().unwrap() > 0, "what is lost is told");
     // Three days later nothing of it is worth telling.
     lab.pass(73 * 3600);
@@ -374,4 +382,28 @@ async fn a_broker_gets_what_the_reference_says() {
     assert_eq!(names, ["ClusterState", "Event", "HostState", "InfraEnv"].map(str::to_owned).into());
     assert_eq!((partitions.len(), states.last().map(String::as_str)), (1, Some("known")));
     lab.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_replicas_one_sends_at_a_time() {
+    let receiver = Receiver::start();
+    let database = Database::postgres();
+    let one = receiver.lab(&database, Time::default()).await;
+    let other = receiver.lab(&database, one.time.clone()).await;
+    let (cluster_id, host) = cluster_with_secrets(&one).await;
+    for lab in [&one, &other, &one] {
+        lab.report_all(host, 1).await;
+        let params = json!({"name": format!("c-{}", receiver.seen().len())});
+        let params = serde_json::from_value(params).unwrap();
+        lab.service.clusters().update(&lab.caller, cluster_id, params).await.unwrap();
+    }
+    until_sent(&other, Sink::Webhook).await;
+    let seen = receiver.seen();
+    assert_eq!(ids(&seen).len(), seen.len(), "each once");
+    let clusters = of_kind(&seen, "ClusterState");
+    let updated: Vec<_> = clusters.iter().map(|cluster| cluster["updated_at"].as_str().unwrap()).collect();
+    assert!(updated.is_sorted(), "{updated:?}");
+    assert_eq!(clusters.last().unwrap()["name"], one.get_cluster(cluster_id).await.name);
+    one.stop().await;
+    other.stop().await;
 }

@@ -60,7 +60,10 @@ async fn read(broker: &Broker) -> Vec<(i32, Record)> {
 
 fn number(record: &Record) -> u64 {
     let value: Value = serde_json::from_slice(record.value.as_deref().unwrap()).unwrap();
-    assert_eq!((&value["Name"], &value["Metadata"]["versions"]), (&Value::from("Event"), &serde_json::json!({})));
+    assert_eq!(
+        (&value["Name"], &value["Metadata"]["versions"]),
+        (&Value::from("Event"), &serde_json::json!({}))
+    );
     value["Payload"]["number"].as_u64().unwrap()
 }
 
@@ -96,13 +99,16 @@ async fn messages_reach_a_broker_in_order_and_outlive_its_restart() {
     assert_eq!(found.len(), 400);
     for key in &keys {
         let text = key.map(|key| key.to_string()).unwrap_or_default().into_bytes();
-        let of_key: Vec<_> = found.iter().filter(|(_, record)| record.key.as_deref() == Some(&text[..])).collect();
+        let of_key: Vec<_> =
+            found.iter().filter(|(_, record)| record.key.as_deref() == Some(&text[..])).collect();
         assert!(of_key.iter().all(|(partition, _)| *partition == of_key[0].0), "one key, one partition");
         let numbers: Vec<_> = of_key.iter().map(|(_, record)| number(record)).collect();
-        let sent: Vec<_> = (0..400_u64).filter(|n| keys[usize::try_from(*n).unwrap() % keys.len()] == *key).collect();
+        let sent: Vec<_> =
+            (0..400_u64).filter(|n| keys[usize::try_from(*n).unwrap() % keys.len()] == *key).collect();
         assert_eq!(numbers, sent);
     }
-    let ids: std::collections::BTreeSet<_> = found.iter().map(|(_, record)| record.headers["id"].clone()).collect();
+    let ids: std::collections::BTreeSet<_> =
+        found.iter().map(|(_, record)| record.headers["id"].clone()).collect();
     assert_eq!(ids, messages.iter().map(|message| message.id.to_string().into_bytes()).collect());
 }
 

@@ -43,12 +43,23 @@ async fn serve(stream: TcpStream, seen: Seen, answer: Arc<impl Fn(usize) -> Stri
             head.push(line.trim_end().to_owned());
         }
         let header = |name: &str| {
-            let of = |line: &String| line.split_once(": ").map(|(name, value)| (name.to_lowercase(), value.to_owned()));
-            head.iter().filter_map(of).find(|(known, _)| known == name).map(|(_, value)| value).unwrap_or_default()
+            let of = |line: &String| {
+                line.split_once(": ").map(|(name, value)| (name.to_lowercase(), value.to_owned()))
+            };
+            head.iter()
+                .filter_map(of)
+                .find(|(known, _)| known == name)
+                .map(|(_, value)| value)
+                .unwrap_or_default()
         };
         let mut body = vec![0; header("content-length").parse().unwrap()];
         stream.read_exact(&mut body).await.unwrap();
-        let signed = format!("{}.{}.{}", header("webhook-id"), header("webhook-timestamp"), String::from_utf8_lossy(&body));
+        let signed = format!(
+            "{}.{}.{}",
+            header("webhook-id"),
+            header("webhook-timestamp"),
+            String::from_utf8_lossy(&body)
+        );
         let tag = header("webhook-signature").strip_prefix("v1,").map(decode).unwrap();
         hmac::verify(&hmac::Key::new(hmac::HMAC_SHA256, b"hush"), signed.as_bytes(), &tag).unwrap();
         assert_eq!(header("content-type"), "application/cloudevents+json; charset=utf-8");
@@ -102,7 +113,8 @@ async fn events_of_a_key_arrive_in_order() {
     assert_eq!((delivery.taken.len(), delivery.failed), (200, None));
     let seen = seen.lock().await;
     for key in keys {
-        let wanted: Vec<_> = sent.iter().filter(|message| message.key == key).map(|message| message.id.to_string()).collect();
+        let wanted: Vec<_> =
+            sent.iter().filter(|message| message.key == key).map(|message| message.id.to_string()).collect();
         let got = seen.iter().map(|(id, _)| id).filter(|id| wanted.contains(id));
         assert_eq!(got.cloned().collect::<Vec<_>>(), wanted);
     }
@@ -113,7 +125,10 @@ async fn a_receiver_is_left_alone_as_long_as_it_wants() {
     for (answer, pause) in [
         (status("503 Service Unavailable", "retry-after: 17\r\n"), Some(Duration::from_secs(17))),
         (status("429 Too Many Requests", "retry-after: 999999\r\n"), Some(Duration::from_secs(3600))),
-        (status("429 Too Many Requests", "retry-after: Wed, 21 Oct 2015 07:28:00 GMT\r\n"), Some(Duration::ZERO)),
+        (
+            status("429 Too Many Requests", "retry-after: Wed, 21 Oct 2015 07:28:00 GMT\r\n"),
+            Some(Duration::ZERO),
+        ),
         (status("500 Internal Server Error", ""), None),
         (status("401 Unauthorized", ""), None),
         // A redirect leads nowhere: what is sent is for that one server.
@@ -129,7 +144,8 @@ async fn a_receiver_is_left_alone_as_long_as_it_wants() {
 
 #[tokio::test]
 async fn what_is_refused_holds_back_its_key_alone() {
-    let (url, _) = receiver(|number| status(if number == 1 { "400 Bad Request" } else { "200 OK" }, "")).await;
+    let (url, _) =
+        receiver(|number| status(if number == 1 { "400 Bad Request" } else { "200 OK" }, "")).await;
     let (one, other) = (Some(Uuid::new_v4()), Some(Uuid::new_v4()));
     let hook = webhook(&url);
     // The first of `one` is refused; nothing of it is sent after that, and all of `other`.
