@@ -1,5 +1,5 @@
 //! What is told to others of changes: events, and the state of what changed, each posted in the transaction of the change
-//! ([running §3](../../../docs/reference/running.md)).
+//! (running §3).
 //!
 //! Nothing is rendered unless somebody wants it. What goes out has no secrets, for it lies open in the database until it is
 //! sent, and with whoever reads it: see [`without_secrets`].

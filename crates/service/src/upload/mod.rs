@@ -1,5 +1,5 @@
 //! Tells about clusters to who supports them, once their installation has ended: off unless it is set
-//! ([running §4](../../../docs/reference/running.md)).
+//! (running §4).
 //!
 //! One row of due work looks for such clusters from time to time. Each is told about once, in one archive. What can't be sent is
 //! tried again the next time.
