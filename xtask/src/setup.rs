@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use assisted_lab_tools::{
-    COREOS_INSTALLER, S3S_FS, cluster_api, docker_registry, installed, installed_root, kubernetes, on_path,
+    COREOS_INSTALLER, S3S_FS, cluster_api, docker_registry, installed, installed_root, kafka, kubernetes, on_path,
     postgres,
 };
 use clap::{Args, ValueEnum};
@@ -49,6 +49,10 @@ const PACKAGES: &[Package] = &[
     Package { name: "chrony", present: || has_program("chronyd") },
     Package { name: "docker-registry", present: || docker_registry().is_some() },
     Package { name: "etcd-server", present: || kubernetes::etcd().is_some() },
+    Package { name: "default-jre-headless", present: || has_program("java") },
+    Package { name: "maven", present: || has_program("mvn") },
+    // For promtool; the server itself is not started.
+    Package { name: "prometheus", present: || has_program("promtool") },
     Package { name: "cpio", present: || has_program("cpio") },
     Package { name: "dosfstools", present: || has_program("mkfs.vfat") },
     Package { name: "grub-common", present: || has_program("grub-mkimage") },
@@ -104,6 +108,8 @@ pub enum Part {
     Kubernetes,
     /// The core of Cluster API, for the tests that take long
     ClusterApi,
+    /// The broker that tests send messages to
+    Kafka,
     /// The programs of this workspace
     Programs,
     /// The program for x86_64 hosts, as it ships
@@ -121,6 +127,7 @@ impl Part {
             Self::CoreosInstaller => "coreos-installer",
             Self::Kubernetes => "Kubernetes",
             Self::ClusterApi => "Cluster API",
+            Self::Kafka => "Kafka",
             Self::Programs => "programs of the lab",
             Self::HostProgram => "program for hosts",
             Self::LabImage => "lab image",
@@ -136,6 +143,7 @@ impl Part {
             Self::CoreosInstaller => installed("coreos-installer", COREOS_INSTALLER).is_ok(),
             Self::Kubernetes => kubernetes::is_built(),
             Self::ClusterApi => cluster_api::is_built(),
+            Self::Kafka => kafka::fetched().is_ok(),
             Self::Programs => built("debug/lab-cluster"),
             Self::HostProgram => built("dist/assisted-host-x86_64"),
             Self::LabImage => target_dir().is_ok_and(|target| {
@@ -154,6 +162,7 @@ impl Part {
             Self::CoreosInstaller => coreos_installer(),
             Self::Kubernetes => build_kubernetes(),
             Self::ClusterApi => build_cluster_api(),
+            Self::Kafka => fetch_kafka(),
             Self::Programs => step(
                 "programs of the lab",
                 &mut build(&["assisted", "assisted-lab", "assisted-host", "lab-cluster"]),
@@ -181,6 +190,7 @@ pub fn tools() -> Result<()> {
     python()?;
     coreos_installer()?;
     s3s_fs()?;
+    fetch_kafka()?;
     build_kubernetes()
 }
 
@@ -200,6 +210,24 @@ pub fn coreos_installer() -> Result<()> {
 pub fn s3s_fs() -> Result<()> {
     let quickly = ["--features", "binary", "--config", "profile.release.opt-level=1"];
     cargo_install("s3s-fs", S3S_FS, &quickly)
+}
+
+/// The archives of the broker that tests send messages to, fetched once for each version.
+pub fn fetch_kafka() -> Result<()> {
+    let dir = kafka::archives()?;
+    if kafka::fetched().is_ok() {
+        return Ok(());
+    }
+    let unfinished = dir.with_extension("unfinished");
+    step(
+        "kafka",
+        tied("mvn")
+            .args(["-q", "-B", "-f"])
+            .arg(root().join("lab/kafka/pom.xml"))
+            .arg("dependency:copy-dependencies")
+            .arg(format!("-DoutputDirectory={}", unfinished.display())),
+    )?;
+    std::fs::rename(&unfinished, &dir).with_context(|| format!("can't write {}", dir.display()))
 }
 
 /// The Kubernetes that controllers and installers are tested with, built from its sources once for each version: one

@@ -9,6 +9,7 @@ pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod place;
 pub(crate) mod secrets;
+mod traces;
 pub(crate) mod up;
 
 use std::io::Write;
@@ -72,11 +73,18 @@ impl Serve {
         let default = |name: &str| self.up.as_ref().and_then(|up| up.default(name));
         let get = |name: &str| flag(name).or_else(|| std::env::var(name).ok()).or_else(|| default(name));
         let settings = Settings::from_env(&get)?;
-        log::start("LOG_LEVEL", &settings.http.log_level, &settings.http.log_format)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let collector = traces::provider(&settings.telemetry, runtime.handle())?;
+        let http = &settings.http;
+        log::start_with("LOG_LEVEL", &http.log_level, &http.log_format, collector.as_ref())?;
         environment::report();
         raise_file_limit();
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        runtime.block_on(self.serve(settings))
+        let served = runtime.block_on(self.serve(settings));
+        // What is left to be sent needs the runtime.
+        if let Some(Err(error)) = collector.map(|collector| collector.shutdown()) {
+            tracing::debug!(%error, "the last traces are lost");
+        }
+        served
     }
 
     async fn serve(mut self, mut settings: Settings) -> Result<()> {

@@ -81,13 +81,12 @@ mod tests {
     fn each_variable_says_what_comes_of_it() {
         let get = |name: &str| {
             let value = match name {
-                "DB_PASS" | "KAFKA_CLIENT_SECRET" => "hush",
+                "DB_PASS" | "OCM_SELF_TOKEN" => "hush",
                 "DB_HOST" => "db",
                 "DB_SSL_MODE" => "",
                 "HOST_MAX_DISCONNECTION_TIME" => "soon",
                 "DEPLOY_TARGET" => "k8s",
                 "DUMMY_IGNITION" => "true",
-                "ENABLE_DATA_COLLECTION" => "false",
                 _ => return None,
             };
             Some(value.to_owned())
@@ -103,11 +102,10 @@ mod tests {
         assert_eq!(told("HOST_MAX_DISCONNECTION_TIME").2, "refused");
         assert!(of("HOST_MAX_DISCONNECTION_TIME").meaning.contains("soon"));
         assert_eq!(told("DEPLOY_TARGET"), (Some("k8s"), true, "harmless"));
-        assert_eq!(told("KAFKA_CLIENT_SECRET"), (None, true, "harmless"));
+        assert_eq!(told("OCM_SELF_TOKEN"), (None, true, "harmless"));
         assert_eq!(told("DUMMY_IGNITION"), (Some("true"), true, "refused"));
-        assert_eq!(told("ENABLE_DATA_COLLECTION"), (Some("false"), true, "harmless"));
         assert!(
-            all.iter().all(|one| one.name != "KAFKA_CLIENT_ID"),
+            all.iter().all(|one| one.name != "CLUSTER_MONITOR_INTERVAL"),
             "what is not set and not read is no news"
         );
         assert!(!format!("{all:?}").contains("hush"));

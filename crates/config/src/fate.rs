@@ -29,10 +29,6 @@ pub struct Unread {
 const OFF: &[&str] = &["false", "False", "FALSE", "f", "F", "0"];
 
 const AT_ONCE: &str = "eight BareMetalHosts are worked on at once";
-const STREAM: &str =
-    "it belongs to the stream of events (ENABLE_EVENT_STREAMING), which is not part of this version";
-const UPLOAD: &str =
-    "it belongs to the upload of data (ENABLE_DATA_COLLECTION), which is not part of this version";
 const SELF_TOKEN: &str = "the account service is asked by OCM_SERVICE_CLIENT_ID and its secret alone";
 const LOOP: &str =
     "no loop goes over all clusters and hosts: each is looked at when something changes, or becomes due";
@@ -50,22 +46,16 @@ const fn no_effect(name: &'static str, why: &'static str) -> Unread {
 pub const UNREAD: &[Unread] = &[
     no_effect("ACKNOWLEDGE_DEPRECATED_OCM_SELF_TOKEN", SELF_TOKEN),
     no_effect("BMAC_MAX_CONCURRENT_RECONCILES", AT_ONCE),
-    no_effect("CLUSTER_EVENTS_UPLOADER_INTERVAL", UPLOAD),
     no_effect("CLUSTER_MONITOR_BATCH_SIZE", LOOP),
     no_effect("CLUSTER_MONITOR_BLACKLIST_DURATION", LOOP),
     no_effect("CLUSTER_MONITOR_CYCLE_DEADLINE", LOOP),
     no_effect("CLUSTER_MONITOR_INTERVAL", LOOP),
     no_effect("CLUSTER_MONITOR_PER_CLUSTER_DEADLINE", LOOP),
     no_effect("DATA_TEMP_DIR", "images are put together while they are sent: nothing is kept for a while"),
-    no_effect("DATA_UPLOAD_ENDPOINT", UPLOAD),
     no_effect("DB_SLOW_QUERY_HTTP_ROUTES", "DB_LOG_SLOW_QUERIES logs what is slow, whoever asked for it"),
     no_effect("DB_SLOW_QUERY_SCOPES", "DB_LOG_SLOW_QUERIES logs what is slow, whoever asked for it"),
-    no_effect("DEPLOYMENT_TYPE", UPLOAD),
-    no_effect("DEPLOYMENT_VERSION", UPLOAD),
     no_effect("DEPLOY_TARGET", LEADER),
     refused("DUMMY_IGNITION", OFF, "files for tests come from GENERATOR=simulation here"),
-    refused("ENABLE_DATA_COLLECTION", OFF, "this version sends no data about clusters to anybody"),
-    refused("ENABLE_EVENT_STREAMING", OFF, "this version writes no stream of events to Kafka"),
     refused(
         "ENABLE_ORG_BASED_FEATURE_GATES",
         OFF,
@@ -86,11 +76,6 @@ pub const UNREAD: &[Unread] = &[
         "INSTALLER_CACHE_RELEASE_FETCH_RETRY_INTERVAL",
         "what fails is tried again after pauses that grow",
     ),
-    no_effect("KAFKA_BOOTSTRAP_SERVER", STREAM),
-    no_effect("KAFKA_CLIENT_ID", STREAM),
-    no_effect("KAFKA_CLIENT_SECRET", STREAM),
-    no_effect("KAFKA_EVENT_STREAM_TOPIC", STREAM),
-    no_effect("KAFKA_SASL_MECHANISM", STREAM),
     no_effect("OCM_SELF_TOKEN", SELF_TOKEN),
     refused("TLS_CIPHER_SUITES", &[], "the suites can't be chosen: only strong ones are accepted"),
 ];
@@ -188,11 +173,11 @@ mod tests {
     #[test]
     fn what_changes_nothing_is_told_when_it_is_set() {
         let get = |name: &str| match name {
-            "KAFKA_CLIENT_SECRET" | "DEPLOY_TARGET" => Some("k8s".to_owned()),
-            "ENABLE_DATA_COLLECTION" => Some("false".to_owned()),
+            "OCM_SELF_TOKEN" | "DEPLOY_TARGET" => Some("k8s".to_owned()),
+            "DUMMY_IGNITION" => Some("false".to_owned()),
             "JWKS_CERT" => Some(String::new()),
             _ => None,
         };
-        assert_eq!(without_effect(&get), [("DEPLOY_TARGET", LEADER), ("KAFKA_CLIENT_SECRET", STREAM)]);
+        assert_eq!(without_effect(&get), [("DEPLOY_TARGET", LEADER), ("OCM_SELF_TOKEN", SELF_TOKEN)]);
     }
 }

@@ -19,6 +19,7 @@ mod layering;
 mod limits;
 mod operators;
 mod origins;
+mod outbound;
 mod retention;
 mod size;
 mod storage;
@@ -40,6 +41,7 @@ pub use layering::Layering;
 pub use limits::Limits;
 pub use operators::Operators;
 pub use origins::Origins;
+pub use outbound::{KafkaMechanism, OtlpProtocol, Sampler, Share, Stream, Telemetry, Upload};
 pub use retention::{Events, RateLimits, Retention};
 pub use size::Size;
 pub use storage::{Database, Seal, Storage, StorageKind};
@@ -129,6 +131,12 @@ settings! {
     retention: Retention,
     /// Events.
     events: Events,
+    /// Events and states for others.
+    stream: Stream,
+    /// What is told about clusters to who supports them.
+    upload: Upload,
+    /// Traces.
+    telemetry: Telemetry,
     /// The Kubernetes API.
     kube: Kube,
 }

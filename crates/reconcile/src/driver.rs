@@ -9,6 +9,8 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
 use crate::status::{End, Status};
 use crate::traits::{Ending, Failure, Outcome, Queue, Reconciler, Row};
@@ -193,7 +195,9 @@ where
     async fn work_on(self, row: Q::Row, stop: CancellationToken) {
         let label = row.label();
         let number = self.status.begin(label.clone(), row.attempts());
-        let (end, ending) = self.attempt(&row, &stop).await;
+        let span = self.span(&label, row.attempts());
+        let (end, ending) = self.attempt(&row, &stop).instrument(span.clone()).await;
+        record(&span, &end);
         self.status.end(number, end);
         let Some(ending) = ending else {
             tracing::warn!(work = self.status.name(), row = label, "another worker has taken the row over");
@@ -227,6 +231,23 @@ where
         }
     }
 
+    /// An attempt as a span of a trace.
+    fn span(&self, label: &str, attempt: u32) -> Span {
+        let span = tracing::trace_span!(
+            target: "assisted::trace",
+            "work",
+            otel.name = Empty,
+            otel.status_code = Empty,
+            work.row = label,
+            work.attempt = attempt,
+            work.outcome = Empty,
+        );
+        if !span.is_disabled() {
+            span.record("otel.name", format!("work {}", self.status.name()));
+        }
+        span
+    }
+
     /// One attempt: how it ended, and what is to become of the row; `None`: another worker has it.
     async fn attempt(&self, row: &Q::Row, stop: &CancellationToken) -> (End, Option<Ending>) {
         let attempts = row.attempts();
@@ -236,7 +257,9 @@ where
         }
         let (reconciler, own) = (Arc::clone(&self.reconciler), row.clone());
         // A task of its own: a panic ends it alone, and its time is measured although it may never yield.
-        let mut task = AbortOnDropHandle::new(tokio::spawn(async move { reconciler.reconcile(&own).await }));
+        let mut task = AbortOnDropHandle::new(tokio::spawn(
+            async move { reconciler.reconcile(&own).await }.in_current_span(),
+        ));
         let done = tokio::select! {
             done = timeout(self.policy.time_limit, &mut task) => done,
             () = self.keep(row) => return (End::Lost, None),
@@ -308,6 +331,23 @@ struct Batch {
     rest: Duration,
     /// Whether more rows are due than there was room for.
     again: bool,
+}
+
+/// Notes how an attempt ended.
+fn record(span: &Span, end: &End) {
+    let (outcome, is_error) = match end {
+        End::Finished { waits: None } => ("finished", false),
+        End::Finished { waits: Some(_) } => ("waits", false),
+        End::Failed => ("failed", true),
+        End::Panicked => ("panicked", true),
+        End::TimedOut => ("timed out", true),
+        End::Lost => ("lost", false),
+        End::GivenBack => ("given back", false),
+    };
+    span.record("work.outcome", outcome);
+    if is_error {
+        span.record("otel.status_code", "ERROR");
+    }
 }
 
 fn panic_text(error: JoinError) -> String {

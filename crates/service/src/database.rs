@@ -12,7 +12,9 @@ use assisted_core::model::event::NewEvent;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal_with_events::RefusalWithEvents;
 use assisted_core::policy::Policy;
-use assisted_store::{Batch, Due, LeasedItem, Observer, QueuedAction, Reader, Store, UserStore, WriteError};
+use assisted_store::{
+    Batch, Due, LeasedItem, Observer, OutboxLimits, QueuedAction, Reader, Sink, Store, UserStore, WriteError,
+};
 use assisted_wire::id::ClusterId;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
@@ -20,6 +22,7 @@ use uuid::Uuid;
 use crate::cache::Cache;
 use crate::event_limit::Limits;
 use crate::metrics::Metrics;
+use crate::stream::Stream;
 use crate::{Caller, Clock, Error};
 
 /// The store, the cache that observes it, which events were emitted lately, and what facts are made of besides records: the
@@ -32,6 +35,7 @@ pub(crate) struct Database {
     policy: Arc<Policy>,
     clock: Clock,
     metrics: Metrics,
+    stream: Stream,
 }
 
 impl Database {
@@ -42,11 +46,12 @@ impl Database {
         policy: Arc<Policy>,
         clock: Clock,
         metrics: Metrics,
+        stream: Stream,
     ) -> Self {
         let cache = Arc::new(Cache::default());
         let observer: Arc<dyn Observer> = Arc::<Cache>::clone(&cache);
         store.observe(&observer);
-        Self { store, cache, limits: Limits::new(settings), policy, clock, metrics }
+        Self { store, cache, limits: Limits::new(settings), policy, clock, metrics, stream }
     }
 
     pub(crate) fn reader(&self) -> &Reader {
@@ -65,6 +70,11 @@ impl Database {
     /// What is counted and timed.
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// What is told to others.
+    pub(crate) fn stream(&self) -> &Stream {
+        &self.stream
     }
 
     /// What the domain decides by.
@@ -97,6 +107,7 @@ impl Database {
         let emitted: Vec<_> = events.iter().filter(|event| self.limits.claim(event, now)).collect();
         for event in &emitted {
             batch.insert_event(event, now, request_id);
+            self.stream.emitted(&mut batch, event, request_id, now);
         }
         if batch.is_empty() {
             return Ok(());
@@ -147,6 +158,16 @@ impl Database {
         now: Timestamp,
     ) -> Result<bool, WriteError> {
         self.store.release_action(cluster_id, id, now).await
+    }
+
+    /// Removes messages of which there are too many: see [`Store::trim_outbox`].
+    pub(crate) async fn trim_outbox(&self, sink: Sink, limits: OutboxLimits) -> Result<u64, WriteError> {
+        self.store.trim_outbox(sink, limits).await
+    }
+
+    /// Has messages that were set aside sent again: see [`Store::release_messages`].
+    pub(crate) async fn release_messages(&self, sink: Sink) -> Result<u64, WriteError> {
+        self.store.release_messages(sink).await
     }
 
     /// Takes actions: see [`Store::take_actions`].

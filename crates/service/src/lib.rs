@@ -13,6 +13,7 @@ mod cache;
 pub mod catalogue;
 pub mod clock;
 pub mod cluster;
+mod courier;
 mod database;
 mod dns;
 pub mod error;
@@ -44,7 +45,9 @@ mod service;
 mod signature;
 pub mod start;
 mod stored_file;
+mod stream;
 mod unit_of_work;
+mod upload;
 mod view;
 pub mod work;
 

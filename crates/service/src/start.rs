@@ -8,6 +8,7 @@ use assisted_config::{Settings, SettingsError};
 use assisted_core::policy::Policy;
 use assisted_reconcile::Driver;
 use assisted_release::Catalogue as Releases;
+use assisted_sink::SetupError;
 use assisted_store::Store;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -20,6 +21,7 @@ use crate::attempt::AttemptError;
 use crate::available_versions::{AvailableVersions, follow};
 use crate::catalogue::Catalogue;
 use crate::cluster::Clusters;
+use crate::courier::{Courier, Sinks};
 use crate::database::Database;
 use crate::dns::Domains;
 use crate::event::Events;
@@ -35,8 +37,9 @@ use crate::pace::SHORTEST_REST;
 use crate::parts::Parts;
 use crate::policy::policy;
 use crate::retention::Sweeper;
-use crate::scheduler::{self, DueQueue, Scheduler, SlowLooks};
+use crate::scheduler::{self, DueQueue, Errands, Scheduler, SlowLooks};
 use crate::service::{Rooms, Service};
+use crate::upload::{Endpoint, EndpointError, Uploader};
 use crate::work::Work;
 
 /// A service that is about to start.
@@ -51,6 +54,8 @@ pub struct Builder {
     catalogue: Option<Releases>,
     metrics: Metrics,
     dns: Arc<Domains>,
+    sinks: Sinks,
+    endpoint: Option<Endpoint>,
 }
 
 /// Why a service can't be started.
@@ -61,6 +66,10 @@ pub enum StartError {
     Settings(#[from] SettingsError),
     #[error("metrics can't be taken")]
     Metrics(#[from] prometheus::Error),
+    #[error("events can't be sent on with these settings: {0}")]
+    Sinks(#[from] SetupError),
+    #[error("data about clusters can't be sent with these settings: {0}")]
+    Upload(#[from] EndpointError),
 }
 
 impl Builder {
@@ -98,8 +107,15 @@ impl Builder {
     /// Starts the background tasks.
     pub fn start(self) -> (Service, Background) {
         let settings = Arc::new(self.settings);
-        let database =
-            Database::new(self.store, &settings, Arc::clone(&self.policy), self.clock, self.metrics.clone());
+        let policy = Arc::clone(&self.policy);
+        let database = Database::new(
+            self.store,
+            &settings,
+            policy,
+            self.clock,
+            self.metrics.clone(),
+            self.sinks.stream(),
+        );
         let database = Arc::new(database);
         let parts = Parts {
             access: Access::new(Arc::clone(&database), settings.auth.clone(), self.signer),
@@ -118,7 +134,9 @@ impl Builder {
         }
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
-        let reconcilers = Reconcilers::new(&parts, &scheduler, &worker, clusters.clone());
+        let uploader = Arc::new(Uploader::new(&parts, self.endpoint));
+        let errands = Errands { courier: Courier::new(&parts, self.sinks), uploader };
+        let reconcilers = Reconcilers::new(&parts, &scheduler, &worker, clusters.clone(), errands);
         tasks.spawn(reconcilers.run(stop.clone()));
         tasks.spawn(Publisher::new(events.clone()).run(stop.clone()));
         tasks.spawn(watch_writer(Arc::clone(&parts.database), stop.clone()));
@@ -161,28 +179,36 @@ async fn watch_writer(database: Arc<Database>, stop: CancellationToken) {
 struct Reconcilers {
     database: Arc<Database>,
     sweeper: Arc<Sweeper>,
+    uploader: Arc<Uploader>,
     scheduler: Arc<Scheduler>,
     due: Driver<DueQueue, DueQueue>,
     actions: Driver<ActionQueue, ActionQueue>,
 }
 
 impl Reconcilers {
-    fn new(parts: &Parts, scheduler: &Arc<Scheduler>, worker: &Arc<Worker>, clusters: Clusters) -> Self {
+    fn new(
+        parts: &Parts,
+        scheduler: &Arc<Scheduler>,
+        worker: &Arc<Worker>,
+        clusters: Clusters,
+        errands: Errands,
+    ) -> Self {
         // Shown to people who look into the tables of work.
         let owner: Arc<str> = format!("{}-{}", std::process::id(), Uuid::new_v4().simple()).into();
         let sweeper = Arc::new(Sweeper::new(parts, clusters));
-        let events = &parts.settings.events;
+        let (uploader, events) = (Arc::clone(&errands.uploader), &parts.settings.events);
         let slow = SlowLooks { cluster: events.slow_cluster, host: events.slow_host };
         let (database, scheduler) = (Arc::clone(&parts.database), Arc::clone(scheduler));
         let due = scheduler::driver(
             &database,
             Arc::clone(&sweeper),
+            errands,
             Arc::clone(&scheduler),
             Arc::clone(&owner),
             slow,
         );
         let actions = action::driver(parts, Arc::clone(worker), owner);
-        Self { database, sweeper, scheduler, due, actions }
+        Self { database, sweeper, uploader, scheduler, due, actions }
     }
 
     /// Takes up what another process had begun, and works on what is due and what is to be done until stopped.
@@ -203,6 +229,7 @@ impl Reconcilers {
         self.database.follow_time(true).await?;
         self.database.return_from_future().await?;
         self.database.free_leases(self.database.now()).await?;
+        self.uploader.plan().await?;
         self.sweeper.plan().await
     }
 }
@@ -240,8 +267,11 @@ impl Service {
         blob: Blob,
         generator: Arc<dyn Generator>,
     ) -> Result<Builder, StartError> {
+        let policy = policy(&settings)?;
         Ok(Builder {
-            policy: Arc::new(policy(&settings)?),
+            sinks: Sinks::new(&settings, &policy)?,
+            endpoint: Endpoint::new(&settings)?,
+            policy: Arc::new(policy),
             dns: Arc::new(Domains::new(&settings.dns)?),
             settings,
             store,

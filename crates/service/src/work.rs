@@ -6,9 +6,10 @@ use std::time::Duration;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal::{Refusal, RefusalKind};
 use assisted_reconcile::Snapshot;
-use assisted_store::{Due, WorkKey, WorkRow as Stored, WorkState};
+use assisted_store::{Batch, Due, Sink, WorkKey, WorkRow as Stored, WorkState, WriteError};
 use assisted_wire::id::ClusterId;
 use assisted_wire::work::{WorkDriver, WorkList, WorkRow};
+use jiff::Timestamp;
 
 use crate::action::Worker;
 use crate::attempt::{AttemptError, final_error};
@@ -73,6 +74,7 @@ impl Work {
         for_admins(caller)?;
         let now = self.database.now();
         let released = match key(id) {
+            Some(WorkKey::Due(due @ Due::Outbox(sink))) => self.release_messages(due, sink, now).await,
             Some(WorkKey::Due(due)) => self.database.release_due(due, now).await,
             Some(WorkKey::Action { id, cluster_id }) => {
                 self.database.release_action(cluster_id, id, now).await
@@ -84,6 +86,17 @@ impl Work {
             return Ok(());
         }
         Err(Refusal::not_found(format!("no work {id} is set aside")).into())
+    }
+
+    /// Has messages that were set aside sent again, and their row worked on at once.
+    async fn release_messages(&self, due: Due, sink: Sink, now: Timestamp) -> Result<bool, WriteError> {
+        let messages = self.database.release_messages(sink).await?;
+        if messages > 0 {
+            let mut batch = Batch::new();
+            batch.mark_due(due, now);
+            self.database.commit_silently(batch).await?;
+        }
+        Ok(self.database.release_due(due, now).await? || messages > 0)
     }
 }
 
@@ -100,6 +113,8 @@ fn wire_row(row: Stored) -> WorkRow {
         WorkKey::Due(Due::Cluster(id)) => ("cluster", Some(id)),
         WorkKey::Due(Due::Host(_)) => ("host", None),
         WorkKey::Due(Due::Sweep(sweep)) => (sweep.name(), None),
+        WorkKey::Due(Due::Outbox(sink)) => (sink.name(), None),
+        WorkKey::Due(Due::Upload) => ("upload", None),
         WorkKey::Action { cluster_id, .. } => {
             (row.action.as_ref().map_or("action", |action| action.name()), Some(cluster_id))
         }
@@ -144,6 +159,8 @@ fn name(key: WorkKey) -> String {
         WorkKey::Due(Due::Cluster(id)) => format!("cluster.{id}"),
         WorkKey::Due(Due::Host(key)) => format!("host.{}.{}", key.infra_env_id, key.host_id),
         WorkKey::Due(Due::Sweep(sweep)) => format!("sweep.{}", sweep.name()),
+        WorkKey::Due(Due::Outbox(sink)) => format!("outbox.{sink}"),
+        WorkKey::Due(Due::Upload) => "upload".to_owned(),
         WorkKey::Action { id, cluster_id } => format!("action.{id}.{cluster_id}"),
     }
 }
@@ -158,6 +175,8 @@ fn key(id: &str) -> Option<WorkKey> {
             WorkKey::Due(Due::Host(key))
         }
         ["sweep", sweep] => WorkKey::Due(Due::Sweep(sweep.parse().ok()?)),
+        ["upload"] => WorkKey::Due(Due::Upload),
+        ["outbox", sink] => WorkKey::Due(Due::Outbox(sink.parse().ok()?)),
         ["action", id, cluster] => {
             WorkKey::Action { id: id.parse().ok()?, cluster_id: cluster.parse().ok()? }
         }
@@ -167,7 +186,7 @@ fn key(id: &str) -> Option<WorkKey> {
 
 #[cfg(test)]
 mod tests {
-    use assisted_store::Sweep;
+    use assisted_store::{Sink, Sweep};
     use assisted_wire::id::{HostId, InfraEnvId};
 
     use super::*;
@@ -179,9 +198,11 @@ mod tests {
         let mut keys = vec![
             WorkKey::Due(Due::Cluster(cluster_id)),
             WorkKey::Due(Due::Host(host)),
+            WorkKey::Due(Due::Upload),
             WorkKey::Action { id: 7, cluster_id },
         ];
         keys.extend(Sweep::ALL.map(|sweep| WorkKey::Due(Due::Sweep(sweep))));
+        keys.extend(Sink::ALL.map(|sink| WorkKey::Due(Due::Outbox(sink))));
         for written in keys {
             assert_eq!(key(&name(written)), Some(written));
         }

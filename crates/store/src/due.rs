@@ -80,7 +80,7 @@ const CLEAR: &str = "delete from due where what = $1 and key = $2";
 
 // What only a newer program knows is left to it.
 const TAKE: &str = "with picked as materialized (select what, key from due where at <= $1 and lease_until <= $1 \
-     and what in ('cluster', 'host', 'sweep') order by at limit $2 for update skip locked) \
+     and what in ('cluster', 'host', 'sweep', 'outbox', 'upload') order by at limit $2 for update skip locked) \
      update due set at = $3, lease_until = $3, lease_owner = $4, takes = takes + 1, attempts = attempts + 1 \
      from picked where due.what = picked.what and due.key = picked.key \
      returning due.what, due.key, due.attempts, due.last_error, due.marks, due.takes, due.aside";
@@ -112,7 +112,7 @@ const SET_ASIDE: &str = "update due set lease_until = 0, lease_owner = null, las
 const RELEASE: &str = "update due set aside = 0, attempts = 0, at = $3 where what = $1 and key = $2 and aside > 0 returning what";
 
 const NEXT: &str = "select min(case when lease_until > at then lease_until else at end) \
-     from (select at, lease_until from due where what in ('cluster', 'host', 'sweep') order by at limit 256) first";
+     from (select at, lease_until from due where what in ('cluster', 'host', 'sweep', 'outbox', 'upload') order by at limit 256) first";
 
 // What a lease had pushed away is due at once.
 const FREE: &str = "update due set at = case when at < $1 then at else $1 end, lease_until = 0, lease_owner = null \

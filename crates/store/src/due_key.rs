@@ -15,6 +15,10 @@ pub enum Due {
     Host(HostKey),
     /// Rows that have been kept long enough.
     Sweep(Sweep),
+    /// Messages that wait for somebody.
+    Outbox(Sink),
+    /// Clusters that somebody is to be told about.
+    Upload,
 }
 
 /// A clean-up that runs from time to time.
@@ -28,9 +32,47 @@ pub enum Sweep {
     UnusedInfraEnvs,
 }
 
+/// Whom messages are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Sink {
+    /// A topic of Kafka.
+    Kafka,
+    /// An HTTP server that takes CloudEvents.
+    Webhook,
+}
+
+impl Sink {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Kafka, Self::Webhook];
+
+    /// Its name in the tables and for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kafka => "kafka",
+            Self::Webhook => "webhook",
+        }
+    }
+}
+
+impl FromStr for Sink {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|sink| sink.name() == name).ok_or(())
+    }
+}
+
+impl fmt::Display for Sink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 const CLUSTER: &str = "cluster";
 const HOST: &str = "host";
 const SWEEP: &str = "sweep";
+const OUTBOX: &str = "outbox";
+const UPLOAD: &str = "upload";
 
 impl Sweep {
     /// All clean-ups.
@@ -60,6 +102,8 @@ impl fmt::Display for Due {
             Self::Cluster(id) => write!(f, "cluster {id}"),
             Self::Host(key) => write!(f, "host {}", key.host_id),
             Self::Sweep(sweep) => write!(f, "sweep {}", sweep.name()),
+            Self::Outbox(sink) => write!(f, "outbox {sink}"),
+            Self::Upload => f.write_str(UPLOAD),
         }
     }
 }
@@ -71,6 +115,8 @@ impl Due {
             Self::Cluster(_) => CLUSTER,
             Self::Host(_) => HOST,
             Self::Sweep(_) => SWEEP,
+            Self::Outbox(_) => OUTBOX,
+            Self::Upload => UPLOAD,
         }
     }
 
@@ -80,6 +126,8 @@ impl Due {
             Self::Cluster(id) => id.0.simple().to_string(),
             Self::Host(key) => format!("{}{}", key.infra_env_id.0.simple(), key.host_id.0.simple()),
             Self::Sweep(sweep) => sweep.name().to_owned(),
+            Self::Outbox(sink) => sink.name().to_owned(),
+            Self::Upload => String::new(),
         }
     }
 
@@ -94,6 +142,8 @@ impl Due {
                 Some(Self::Host(HostKey { infra_env_id, host_id }))
             }
             SWEEP => key.parse().ok().map(Self::Sweep),
+            OUTBOX => key.parse().ok().map(Self::Outbox),
+            UPLOAD => Some(Self::Upload),
             _ => None,
         }
     }

@@ -33,6 +33,7 @@ impl Batch {
     /// Deletes a cluster and its events for good.
     pub fn delete_cluster(&mut self, id: ClusterId) -> &mut Self {
         self.push(Statement::new("delete from events where cluster_id = $1", vec![id.0.into()]))
+            .push(Statement::new("delete from uploads where cluster_id = $1", vec![id.0.into()]))
             .push(Statement::new("delete from clusters where id = $1", vec![id.0.into()]))
             .touch(Subject::Cluster(id))
     }

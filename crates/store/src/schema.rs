@@ -26,6 +26,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { common: include_str!("../migrations/5.sql"), postgres: "" },
     Migration { common: include_str!("../migrations/6.sql"), postgres: "" },
     Migration { common: include_str!("../migrations/7.sql"), postgres: "" },
+    Migration { common: include_str!("../migrations/8.sql"), postgres: "" },
 ];
 
 impl Migration {

@@ -7,6 +7,8 @@ use std::sync::{Arc, OnceLock};
 
 use assisted_seal::Keyring;
 use tokio::sync::{broadcast, watch};
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
 use crate::batch::Batch;
 use crate::change_feed::ChangeFeed;
@@ -97,7 +99,30 @@ impl Store {
     async fn run(&self, mut batch: Batch) -> Result<Vec<Output>, WriteError> {
         batch.seal(self.keys())?;
         let described = if self.inner().slow.0.is_some() { batch.statements.clone() } else { Vec::new() };
-        self.inner().slow.watch(&described, self.inner().engine.write(batch)).await
+        let span = self.span(&batch);
+        let written = self.inner().slow.watch(&described, self.inner().engine.write(batch));
+        let written = written.instrument(span.clone()).await;
+        if let Err(WriteError::Failed(_)) = written {
+            span.record("otel.status_code", "ERROR");
+        }
+        written
+    }
+
+    /// A write as a span of a trace; values are not told.
+    fn span(&self, batch: &Batch) -> Span {
+        let span = tracing::trace_span!(
+            target: "assisted::trace",
+            "commit",
+            otel.kind = "client",
+            otel.status_code = Empty,
+            db.system.name = if self.engine().is_shared() { "postgresql" } else { "sqlite" },
+            db.operation.batch.size = batch.statements.len(),
+            db.query.summary = Empty,
+        );
+        if !span.is_disabled() {
+            span.record("db.query.summary", Batch::describe(std::slice::from_ref(batch)).join(", "));
+        }
+        span
     }
 
     /// Runs one statement as a transaction of its own and gives the rows it returns.

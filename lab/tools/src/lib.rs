@@ -2,6 +2,7 @@
 //! and kept in the cache, outside the checkout.
 
 pub mod cluster_api;
+pub mod kafka;
 pub mod kubernetes;
 mod stand_ins;
 mod system;

@@ -40,6 +40,7 @@ const ORDER: &[&str] = &[
     "assisted-client",
     "assisted-dns",
     "assisted-release",
+    "assisted-sink",
     "assisted-store",
     "assisted-blob",
     "assisted-seal",

@@ -46,13 +46,13 @@ const ORDERS: &[Order] = &[
             &["service", "housekeeping"],
             &["machine", "work"],
             &["action", "scheduler"],
-            &["retention"],
+            &["courier", "retention", "upload"],
             // The rooms.
             &["catalogue", "cluster", "event", "file", "host", "infra_env"],
             &["fuzz", "parts", "signature"],
             &["access", "available_versions", "dns", "generator", "unit_of_work"],
             &["database"],
-            &["cache", "event_limit", "metrics"],
+            &["cache", "event_limit", "metrics", "stream"],
             &[
                 "attempt",
                 "clock",
@@ -75,7 +75,18 @@ const ORDERS: &[Order] = &[
     Order {
         sources: "crates/store/src",
         storeys: &[
-            &["work", "cluster", "copy", "retention", "user", "event", "seal_rows", "fuzz"],
+            &[
+                "work",
+                "cluster",
+                "copy",
+                "retention",
+                "user",
+                "event",
+                "outbox",
+                "upload",
+                "seal_rows",
+                "fuzz",
+            ],
             &["time"],
             &["due", "host", "check_in"],
             &["action", "report", "infra_env"],

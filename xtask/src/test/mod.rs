@@ -20,7 +20,7 @@ use crate::run::{cache, cargo, programs, root, step, target_dir};
 use crate::{book, check_citations, check_deps, check_recipes, check_shell, contract, dist, docs, setup, ui};
 use binaries::{Binary, What};
 use needs::{
-    CHROMIUM, CLUSTER_API, COREOS_INSTALLER, HOST_PROGRAM, KUBERNETES, LAB_IMAGE, PROGRAMS, PYTHON, S3, UI,
+    CHROMIUM, CLUSTER_API, COREOS_INSTALLER, HOST_PROGRAM, KAFKA, KUBERNETES, LAB_IMAGE, PROGRAMS, PYTHON, S3, UI,
 };
 use results::{Skip, Sum};
 use stage::{End, Ended, Kind, Stage};
@@ -142,6 +142,7 @@ impl Run {
                 setup::lab_image(&image)
             }),
             self.stage(HOST_PROGRAM, &[PROGRAMS], Kind::Other, move || dist::try_out(&host)),
+            self.stage(KAFKA, &[first], Kind::Other, setup::fetch_kafka),
             self.stage(KUBERNETES, &[first], Kind::Other, setup::build_kubernetes),
             self.stage(CLUSTER_API, &[first], Kind::Other, move || {
                 if judges { setup::build_cluster_api() } else { Ok(()) }

@@ -7,6 +7,7 @@ pub const COREOS_INSTALLER: &str = "coreos-installer";
 pub const KUBERNETES: &str = "kubernetes";
 pub const CLUSTER_API: &str = "cluster api";
 pub const S3: &str = "s3s-fs";
+pub const KAFKA: &str = "kafka";
 pub const LAB_IMAGE: &str = "lab image";
 pub const HOST_PROGRAM: &str = "program for hosts";
 pub const UI: &str = "web UI";
@@ -49,7 +50,12 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-crd", "etcd", &[KUBERNETES]),
     of("assisted-kubeapi", "etcd", &[PROGRAMS, KUBERNETES]),
     of("assisted-capi", "etcd, docker-registry, ignition-validate, jq", &[KUBERNETES, CLUSTER_API]),
-    of("assisted-service", "PostgreSQL, bind9, docker-registry, ignition-validate", &[PYTHON]),
+    of(
+        "assisted-service",
+        "PostgreSQL, bind9, docker-registry, ignition-validate, prometheus, Java",
+        &[PYTHON, KAFKA],
+    ),
+    of("assisted-sink", "Java, Maven", &[KAFKA]),
     of("assisted-store", "PostgreSQL", &[PROGRAMS]),
     of("assisted-backup", "PostgreSQL", &[PYTHON]),
     of("assisted-import", "PostgreSQL", &[PYTHON]),

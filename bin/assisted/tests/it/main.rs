@@ -26,5 +26,6 @@ mod service;
 mod start;
 mod stock_clients;
 mod storage;
+mod traces;
 mod up;
 mod watch;

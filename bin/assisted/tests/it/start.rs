@@ -75,14 +75,46 @@ fn what_this_version_cannot_do_is_refused() {
         ("S3_BUCKET", "b", "with STORAGE=filesystem they are kept in a folder"),
         ("BASE_DNS_DOMAINS", "example.com:Z1/bind", "there are route53 and rfc2136"),
         ("BASE_DNS_DOMAINS", "example.com:example.com/rfc2136", "DNS_UPDATE_SERVER"),
-        ("ENABLE_EVENT_STREAMING", "true", "set it to false"),
-        ("ENABLE_DATA_COLLECTION", "true", "set it to false"),
         ("DUMMY_IGNITION", "true", "GENERATOR=simulation"),
         ("TLS_CIPHER_SUITES", "TLS_AES_128_GCM_SHA256", "unset it"),
         ("GENERATOR", "none", "give openshift or simulation"),
     ] {
         let told = text(&refused(dir.path(), &[], &[(variable, value)]).stderr);
         assert!(told.contains(variable) && told.contains(remedy), "{variable}={value}: {told}");
+    }
+    for (set, told) in [
+        (&[("ENABLE_EVENT_STREAMING", "true")][..], "KAFKA_BOOTSTRAP_SERVER must be set"),
+        (
+            &[
+                ("ENABLE_EVENT_STREAMING", "true"),
+                ("KAFKA_BOOTSTRAP_SERVER", "broker:9092"),
+                ("KAFKA_EVENT_STREAM_TOPIC", "t"),
+                ("KAFKA_CLIENT_ID", "ann"),
+            ],
+            "KAFKA_CLIENT_SECRET must be set",
+        ),
+        (&[("KAFKA_SASL_MECHANISM", "GSSAPI")], "PLAIN or SCRAM"),
+        (
+            &[("ENABLE_DATA_COLLECTION", "true"), ("DATA_UPLOAD_ENDPOINT", "nowhere")],
+            "DATA_UPLOAD_ENDPOINT: it is no address of a web server",
+        ),
+        (&[("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")], "http/protobuf"),
+        (
+            &[("OTEL_EXPORTER_OTLP_ENDPOINT", "collector")],
+            "OTEL_EXPORTER_OTLP_ENDPOINT is no address of a web server",
+        ),
+        (&[("EVENTS_WEBHOOK_URL", "https://x")], "EVENTS_WEBHOOK_SECRET must be set"),
+        (
+            &[
+                ("EVENTS_WEBHOOK_URL", "https://x"),
+                ("EVENTS_WEBHOOK_SECRET", "s"),
+                ("EVENTS_WEBHOOK_KINDS", "All"),
+            ],
+            "EVENTS_WEBHOOK_KINDS: \"All\" is none of ClusterState, HostState, InfraEnv, Event",
+        ),
+    ] {
+        let output = text(&refused(dir.path(), &[], set).stderr);
+        assert!(output.contains(told), "{set:?}: {output}");
     }
     let hub = [("ENABLE_KUBE_API", "true"), ("KUBECONFIG", "/nowhere")];
     let told = text(&refused(dir.path(), &[], &hub).stderr);
@@ -226,15 +258,12 @@ fn an_environment_is_explained() {
     );
     assert_eq!(row("AUTH_TYPE")["effect"], "works");
 
-    let env = [
-        ("DB_PASS", "hush"),
-        ("ASSISTED_DATABASE", "postgres://me:hush@db/a"),
-        ("ENABLE_EVENT_STREAMING", "true"),
-    ];
+    let env =
+        [("DB_PASS", "hush"), ("ASSISTED_DATABASE", "postgres://me:hush@db/a"), ("DUMMY_IGNITION", "true")];
     let (done, told, _) = explained(&[], &env);
     assert!(done && !told.contains("hush") && told.contains("(secret)"), "{told}");
     let line = |name: &str| told.lines().find(|line| line.starts_with(name)).unwrap_or_default();
-    assert!(line("ENABLE_EVENT_STREAMING").contains("refused"), "{told}");
+    assert!(line("DUMMY_IGNITION").contains("refused"), "{told}");
     assert!(
         line("ASSISTED_LISTEN").contains("127.0.0.1:8090") && line("LOG_LEVEL").contains("default"),
         "{told}"

@@ -4,6 +4,7 @@ mod call;
 mod dispatch;
 mod query;
 mod redact;
+mod trace;
 mod upload;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -25,6 +26,7 @@ use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 use uuid::Uuid;
 
 use self::call::Call;
@@ -312,8 +314,11 @@ impl Api {
         let (operation, path) = self.parts.routes.find(method, path)?;
         *name = operation.name;
         let record = self.parts.service.metrics().request(operation.path, method.as_str());
-        let answer = self.perform(operation, &path, query, headers, peer, body, request_id).await;
-        Ok(recorded(answer.unwrap_or_else(ApiError::answer), record))
+        let span = trace::span(operation.path, method.as_str(), headers, request_id);
+        let performed = self.perform(operation, &path, query, headers, peer, body, request_id);
+        let answer = performed.instrument(span.clone()).await.unwrap_or_else(ApiError::answer);
+        trace::record(&span, answer.status().as_u16());
+        Ok(recorded(answer, record))
     }
 
     #[allow(clippy::too_many_arguments, reason = "the parts of one request")]

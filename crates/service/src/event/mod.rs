@@ -226,6 +226,7 @@ impl Events {
         }
         let mut batch = Batch::new();
         batch.insert_client_event(&event);
+        self.database.stream().triggered(&mut batch, &event, event.event_time.0);
         Ok(self.database.commit_silently(batch).await?)
     }
 }

@@ -80,10 +80,13 @@ impl InfraEnvs {
         self.sign_image_url(&mut created.record).map_err(refuse)?;
         let mut batch = Batch::new();
         batch.insert_infra_env(&created.record);
+        let (stream, now) = (self.database.stream(), new.new.now);
+        stream.changed_infra_env(&mut batch, &created.record.infra_env, now);
         if let (Some(cluster), Some(usage)) = (&cluster, created.cluster_feature_usage) {
             let mut record = cluster.record.clone();
             record.cluster.feature_usage = usage;
             batch.update_cluster(&record, cluster.version);
+            stream.changed_cluster(&mut batch, &record, now);
         }
         self.database.commit(batch, &created.events, Some(caller.request_id), new.new.now).await?;
         Ok(created.record.infra_env)

@@ -4,6 +4,7 @@
 
 mod families;
 mod folder;
+mod outbox;
 mod process;
 mod work;
 
@@ -22,6 +23,7 @@ use prometheus::Registry;
 
 use self::families::Families;
 use self::folder::Folder;
+use self::outbox::Outbox;
 use self::process::Process;
 use self::work::{Aside, Drivers, Spell};
 use crate::{Error, TokenResource};
@@ -57,6 +59,7 @@ struct Inner {
     requests: HttpMetrics,
     process: Process,
     drivers: Drivers,
+    outbox: Outbox,
     spell: Spell,
     aside: Aside,
     folder: OnceLock<Folder>,
@@ -76,6 +79,7 @@ impl Metrics {
             requests: HttpMetrics::new(HTTP, &registry)?,
             process: Process::new(&registry)?,
             drivers: Drivers::new(&registry)?,
+            outbox: Outbox::new(&registry)?,
             spell: Spell::default(),
             aside: Aside::default(),
             folder: OnceLock::new(),
@@ -90,6 +94,11 @@ impl Metrics {
         // Only one is ever named.
         let _ = self.0.folder.set(folder);
         Ok(())
+    }
+
+    /// Measures of the messages for others.
+    pub(crate) fn outbox(&self) -> &Outbox {
+        &self.0.outbox
     }
 
     /// Has a driver of work measured from now on.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use assisted_store::{OutboxState, Sink};
 use assisted_wire::id::InfraEnvId;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -66,6 +67,11 @@ async fn all() -> (tempfile::TempDir, String) {
         }),
     ];
     metrics.record(&what.map(|what| Measurement::of_cluster(cluster, what)));
+    let outbox = metrics.outbox();
+    outbox.measure(Sink::Kafka, &OutboxState::default(), Timestamp::now());
+    outbox.sent(Sink::Kafka, 1);
+    outbox.failed(Sink::Kafka);
+    outbox.dropped(Sink::Kafka, 1);
     metrics.begin_pass();
     metrics.looked_at_cluster(cluster, Duration::from_millis(150), 3);
     metrics.end_pass();
@@ -309,6 +315,63 @@ async fn the_dashboard_and_the_alerts_ask_for_what_is_measured() {
     for query in ["up", "rate(process_cpu_seconds_total[5m])", "go_threads"] {
         check(&known, "a published dashboard", query);
     }
+}
+
+/// Prometheus' own judge of rules; what it says of those it refuses.
+fn promtool(arguments: &[&str], dir: &Path) -> Result<(), String> {
+    let program = std::process::Command::new("promtool").args(arguments).current_dir(dir).output();
+    let output = program.expect("promtool is missing: run `cargo xtask setup`");
+    let told = [output.stdout, output.stderr].concat();
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&told).into_owned()) }
+}
+
+#[test]
+fn alerts_call_when_they_must_and_not_when_they_must_not() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/monitoring");
+    promtool(&["check", "rules", "rules.yaml"], &dir).unwrap();
+    promtool(&["test", "rules", "rules.test.yaml"], &dir).unwrap();
+    let rules: Value = serde_yaml_ng::from_str(&read("deploy/monitoring/rules.yaml")).unwrap();
+    let cases: Value = serde_yaml_ng::from_str(&read("deploy/monitoring/rules.test.yaml")).unwrap();
+    let cases = || {
+        cases["tests"].as_array().unwrap().iter().flat_map(|case| case["alert_rule_test"].as_array().unwrap())
+    };
+    for rule in rules["groups"][0]["rules"].as_array().unwrap() {
+        let of_rule = || cases().filter(|case| case["alertname"] == rule["alert"]);
+        let calls = |case: &Value| !case["exp_alerts"].as_array().unwrap().is_empty();
+        assert!(of_rule().any(calls), "nothing shows that {} calls", rule["alert"]);
+        assert!(of_rule().any(|case| !calls(case)), "nothing shows that {} is quiet", rule["alert"]);
+    }
+    // The judge judges.
+    let wrong = tempfile::tempdir().unwrap();
+    let expected = read("deploy/monitoring/rules.test.yaml").replace("1x10 0x60", "1x70");
+    std::fs::write(wrong.path().join("rules.yaml"), read("deploy/monitoring/rules.yaml")).unwrap();
+    std::fs::write(wrong.path().join("rules.test.yaml"), expected).unwrap();
+    let told = promtool(&["test", "rules", "rules.test.yaml"], wrong.path()).unwrap_err();
+    assert!(told.contains("AssistedServiceDown"), "{told}");
+}
+
+#[test]
+fn prometheus_reads_the_queries_of_the_dashboard() {
+    let dashboard: Value = serde_json::from_str(&read("deploy/monitoring/dashboard.json")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let check = |queries: &[String]| {
+        let rules: Vec<_> = queries
+            .iter()
+            .enumerate()
+            .map(|(n, query)| serde_json::json!({"record": format!("panel:{n}"), "expr": query}))
+            .collect();
+        let rules = serde_json::json!({"groups": [{"name": "dashboard", "rules": rules}]});
+        std::fs::write(dir.path().join("queries.yaml"), rules.to_string()).unwrap();
+        promtool(&["check", "rules", "queries.yaml"], dir.path())
+    };
+    let targets =
+        dashboard["panels"].as_array().unwrap().iter().flat_map(|panel| panel["targets"].as_array().unwrap());
+    let plain =
+        |query: &str| query.replace("$__rate_interval", "5m").replace("$__range", "6h").replace("$job", ".+");
+    let queries: Vec<_> = targets.map(|target| plain(target["expr"].as_str().unwrap())).collect();
+    assert!(queries.len() > 25, "{}", queries.len());
+    check(&queries).unwrap();
+    check(&["sum by (a (x)".to_owned()]).unwrap_err();
 }
 
 #[test]

@@ -19,6 +19,7 @@ use tokio::sync::Notify;
 
 use crate::Error;
 use crate::attempt::{AttemptError, Retries};
+use crate::courier::Courier;
 use crate::database::Database;
 use crate::error::passing;
 use crate::mark_watch::MarkWatch;
@@ -27,6 +28,7 @@ use crate::off_thread::off_thread_if;
 use crate::pace;
 use crate::retention::Sweeper;
 use crate::unit_of_work::UnitOfWork;
+use crate::upload::Uploader;
 
 use idle_cache::IdleCache;
 
@@ -104,12 +106,19 @@ impl reconcile::Row for DueRow {
 pub(crate) struct DueQueue {
     database: Arc<Database>,
     sweeper: Arc<Sweeper>,
+    errands: Errands,
     scheduler: Arc<Scheduler>,
     /// The name of this process, for the table.
     owner: Arc<str>,
     marks: MarkWatch,
     /// After so long a look is slow.
     slow: SlowLooks,
+}
+
+/// What takes something to others.
+pub(crate) struct Errands {
+    pub(crate) courier: Courier,
+    pub(crate) uploader: Arc<Uploader>,
 }
 
 /// From when on a look leaves an event.
@@ -123,13 +132,22 @@ pub(crate) struct SlowLooks {
 pub(crate) fn driver(
     database: &Arc<Database>,
     sweeper: Arc<Sweeper>,
+    errands: Errands,
     scheduler: Arc<Scheduler>,
     owner: Arc<str>,
     slow: SlowLooks,
 ) -> Driver<DueQueue, DueQueue> {
     let marks = MarkWatch::new(database.reader().due_marks());
     let status = Arc::clone(&scheduler.status);
-    let queue = Arc::new(DueQueue { database: Arc::clone(database), sweeper, scheduler, owner, marks, slow });
+    let queue = Arc::new(DueQueue {
+        database: Arc::clone(database),
+        sweeper,
+        errands,
+        scheduler,
+        owner,
+        marks,
+        slow,
+    });
     let policy = Policy { at_once: AT_ONCE, time_limit: TIME_LIMIT, ..pace::policy() };
     Driver::new(Arc::clone(&queue), queue, policy, status)
 }
@@ -242,6 +260,8 @@ impl DueQueue {
                 self.database.load_host_alone(key).await?.filter(|work| work.cluster().is_none())
             }
             Due::Sweep(sweep) => return Box::pin(self.sweeper.run(taken, sweep)).await,
+            Due::Outbox(sink) => return Box::pin(self.errands.courier.run(taken, sink)).await,
+            Due::Upload => return Box::pin(self.errands.uploader.run(taken)).await,
         };
         let Some(work) = loaded else {
             // Gone, or due with its cluster.
@@ -273,7 +293,7 @@ impl DueQueue {
                 metrics.looked_at_host(took);
                 (Subject::Host, None, Some(key.host_id), self.slow.host)
             }
-            Due::Sweep(_) => return,
+            Due::Sweep(_) | Due::Outbox(_) | Due::Upload => return,
         };
         if took <= slow {
             return;

@@ -54,6 +54,7 @@ pub(crate) struct UnitOfWork {
     /// Hosts that are written, but no longer part of the facts.
     left: Vec<HostFacts>,
     hosts_removed: Vec<HostRecord>,
+    infra_envs_changed: BTreeSet<InfraEnvId>,
     /// Whether something changed that other hosts of the cluster are told about.
     mates_changed: bool,
 }
@@ -78,6 +79,7 @@ impl UnitOfWork {
             reports_changed: BTreeSet::new(),
             left: Vec::new(),
             hosts_removed: Vec::new(),
+            infra_envs_changed: BTreeSet::new(),
             mates_changed: false,
         }
     }
@@ -100,6 +102,7 @@ impl UnitOfWork {
     /// Puts another record of an infra-env in place.
     pub(crate) fn update_infra_env(&mut self, record: InfraEnvRecord, version: Version) {
         self.batch.update_infra_env(&record, version);
+        self.infra_envs_changed.insert(record.infra_env.id);
         // What the hosts of its cluster are told depends on it, wherever they were registered.
         self.mates_changed = true;
         self.facts.infra_envs.insert(record.infra_env.id, record);
@@ -312,6 +315,7 @@ impl UnitOfWork {
                 None => batch.insert_cluster(record),
             };
         }
+        self.tell(&mut batch, database);
         for host in self.facts.hosts.iter().chain(&self.left) {
             let key = host.key();
             if self.hosts_added.contains(&key) {
@@ -342,6 +346,27 @@ impl UnitOfWork {
         database.commit(batch, &self.events, self.request_id, self.facts.now).await?;
         database.metrics().record(&measured);
         Ok(self.facts)
+    }
+
+    /// Tells those who want to know of all that changed.
+    fn tell(&self, batch: &mut Batch, database: &Database) {
+        let (stream, now) = (database.stream(), self.facts.now);
+        for infra_env in self.infra_envs_changed.iter().filter_map(|id| self.facts.infra_envs.get(id)) {
+            stream.changed_infra_env(batch, &infra_env.infra_env, now);
+        }
+        if let (true, Some(record)) = (self.cluster_changed, &self.facts.cluster) {
+            match self.cluster_version {
+                Some(_) => stream.changed_cluster(batch, record, now),
+                None => stream.added_cluster(batch, record, now),
+            }
+        }
+        for host in self.facts.hosts.iter().chain(&self.left) {
+            let key = host.key();
+            let reported = self.reports_changed.iter().any(|(changed, _)| *changed == key);
+            if reported || self.hosts_added.contains(&key) || self.hosts_changed.contains(&key) {
+                stream.changed_host(batch, host, now);
+            }
+        }
     }
 
     /// What is counted and timed of all that changed.

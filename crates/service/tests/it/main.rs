@@ -31,4 +31,6 @@ mod shapes;
 mod silence;
 mod simulation;
 mod stages;
+mod stream;
+mod upload;
 mod work;

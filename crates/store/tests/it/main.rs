@@ -9,6 +9,7 @@ mod crash;
 mod due;
 mod events;
 mod failover;
+mod outbox;
 mod postgres;
 mod reader;
 mod records;

@@ -7,17 +7,17 @@ use assisted_core::model::host::HostKey;
 use assisted_core::model::object_key::ObjectKey;
 use assisted_core::model::report::ReportKind;
 use assisted_store::{
-    ClusterFilter, Deleted, Due, EventQuery, InfraEnvFilter, OpenError, Store, WorkKey, WorkState,
+    ClusterFilter, Deleted, Due, EventQuery, InfraEnvFilter, OpenError, Sink, Store, WorkKey, WorkState,
 };
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::support::{Database, on_both};
 
-on_both! { opens_schema_1, opens_schema_2, opens_schema_3, opens_schema_4, opens_schema_5, opens_schema_6, opens_schema_7, refuses_a_newer_schema, opens_twice_at_once, }
+on_both! { opens_schema_1, opens_schema_2, opens_schema_3, opens_schema_4, opens_schema_5, opens_schema_6, opens_schema_7, opens_schema_8, refuses_a_newer_schema, opens_twice_at_once, }
 
 /// Schema and rows as each version left them.
-const VERSIONS: [(&str, &str); 7] = [
+const VERSIONS: [(&str, &str); 8] = [
     (include_str!("../../migrations/1.sql"), include_str!("../fixtures/schema-1.sql")),
     (include_str!("../../migrations/2.sql"), include_str!("../fixtures/schema-2.sql")),
     (include_str!("../../migrations/3.sql"), include_str!("../fixtures/schema-3.sql")),
@@ -25,6 +25,7 @@ const VERSIONS: [(&str, &str); 7] = [
     (include_str!("../../migrations/5.sql"), include_str!("../fixtures/schema-5.sql")),
     (include_str!("../../migrations/6.sql"), include_str!("../fixtures/schema-6.sql")),
     (include_str!("../../migrations/7.sql"), include_str!("../fixtures/schema-7.sql")),
+    (include_str!("../../migrations/8.sql"), include_str!("../fixtures/schema-8.sql")),
 ];
 
 async fn opens_schema_1(database: Database) {
@@ -83,6 +84,13 @@ async fn opens_schema_7(database: Database) {
     assert_eq!(keys, ["00112233aabbccdd"]);
 }
 
+async fn opens_schema_8(database: Database) {
+    let store = opens(&database, 8).await;
+    let waiting = store.messages(Sink::Webhook, 10).await.unwrap();
+    assert_eq!((waiting.len(), waiting[0].kind.as_str(), waiting[0].attempts), (1, "Event", 2));
+    assert_eq!(store.outbox_state(Sink::Webhook).await.unwrap().aside, 0);
+}
+
 /// Makes a database of an earlier version with its rows.
 pub async fn lay(database: &Database, version: usize) {
     let versions = "create table schema_versions (version bigint primary key, applied_at bigint not null)";
@@ -128,7 +136,7 @@ async fn refuses_a_newer_schema(database: Database) {
     drop(database.open().await);
     database.execute("insert into schema_versions values (1000, 1)").await;
     let error = Store::open(&database.address).await.unwrap_err();
-    assert!(matches!(error, OpenError::NewerSchema { found: 1000, known: 7 }), "{error}");
+    assert!(matches!(error, OpenError::NewerSchema { found: 1000, known: 8 }), "{error}");
     assert!(error.to_string().contains("newer program"), "{error}");
 }
 

@@ -1,0 +1,155 @@
+//! Traces, as a collector reads them.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use assisted_testkit::{Server, built};
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
+use opentelemetry_proto::tonic::trace::v1::Span;
+use prost::Message;
+
+/// Heads and bodies of requests.
+type Seen = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
+
+fn collector() -> (String, Seen) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (url, seen) = (format!("http://{}", listener.local_addr().unwrap()), Seen::default());
+    let all = Arc::clone(&seen);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let all = Arc::clone(&all);
+            std::thread::spawn(move || serve(stream, &all));
+        }
+    });
+    (url, seen)
+}
+
+fn serve(stream: TcpStream, seen: &Seen) {
+    let mut stream = BufReader::new(stream);
+    loop {
+        let (mut head, mut length) = (String::new(), 0);
+        loop {
+            let mut line = String::new();
+            if stream.read_line(&mut line).unwrap_or_default() == 0 {
+                return;
+            }
+            if line == "\r\n" {
+                break;
+            }
+            if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().unwrap();
+            }
+            head.push_str(&line);
+        }
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body).unwrap();
+        seen.lock().unwrap().push((head, body));
+        stream.get_mut().write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
+    }
+}
+
+fn attributes(all: &[KeyValue]) -> BTreeMap<&str, String> {
+    let text = |value: &Option<AnyValue>| match value.as_ref().and_then(|value| value.value.as_ref()) {
+        Some(Value::StringValue(text)) => text.clone(),
+        Some(Value::IntValue(number)) => number.to_string(),
+        other => format!("{other:?}"),
+    };
+    all.iter().map(|pair| (pair.key.as_str(), text(&pair.value))).collect()
+}
+
+fn ask(url: &str, what: &str, headers: &str, body: &str) -> String {
+    let address = url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let length = body.len();
+    write!(
+        stream,
+        "{what} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+         content-length: {length}\r\n{headers}\r\n{body}"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn a_collector_gets_requests_work_and_commits_without_secrets() {
+    let (url, seen) = collector();
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Server::start(&built("assisted").unwrap(), dir.path(), |command| {
+        command.envs([
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str()),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "x-team=blue"),
+            ("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=lab"),
+            ("ENABLE_IMAGE_SERVICE", "false"),
+        ]);
+    })
+    .unwrap();
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let body = r#"{"name":"c","openshift_version":"4.20","base_dns_domain":"example.com","control_plane_count":1,
+        "high_availability_mode":"None","pull_secret":"{\"auths\":{\"cloud.openshift.com\":{\"auth\":\"aHVudGVyMjpodW50ZXIy\"},\"quay.io\":{\"auth\":\"aHVudGVyMjpodW50ZXIy\"}}}"}"#;
+    let parent = format!("traceparent: 00-{trace}-00f067aa0ba902b7-01\r\nauthorization: Bearer hunter2\r\n");
+    let created = ask(&server.url(), "POST /api/assisted-install/v2/clusters?token=hunter2", &parent, body);
+    assert!(created.starts_with("HTTP/1.1 201"), "{created}");
+    let began = Instant::now();
+    let looked = || {
+        let metrics = ask(&server.url(), "GET /metrics", "", "");
+        let line =
+            metrics.lines().find(|line| line.starts_with("assisted_work_finished_total{driver=\"due\"}"));
+        line.is_some_and(|line| !line.ends_with(" 0"))
+    };
+    while !looked() {
+        assert!(began.elapsed() < Duration::from_secs(60), "nothing was looked at: {}", server.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // What was not sent yet is sent before it ends.
+    assert!(server.stop().unwrap().success(), "{}", server.log());
+
+    let seen = seen.lock().unwrap();
+    assert!(!seen.is_empty(), "nothing was sent: {}", server.log());
+    let mut spans: Vec<Span> = Vec::new();
+    for (head, body) in seen.iter() {
+        assert!(head.starts_with("POST /v1/traces HTTP/1.1"), "{head}");
+        let head = head.to_lowercase();
+        assert!(
+            head.contains("x-team: blue") && head.contains("content-type: application/x-protobuf"),
+            "{head}"
+        );
+        let text = String::from_utf8_lossy(body);
+        for secret in ["hunter2", "aHVudGVyMjpodW50ZXIy"] {
+            assert!(!text.contains(secret), "{secret} was told");
+        }
+        for of_resource in ExportTraceServiceRequest::decode(body.as_slice()).unwrap().resource_spans {
+            let resource = of_resource.resource.unwrap();
+            let resource = attributes(&resource.attributes);
+            assert_eq!(resource["service.name"], "assisted-service");
+            assert_eq!(resource["deployment.environment.name"], "lab");
+            spans.extend(of_resource.scope_spans.into_iter().flat_map(|scope| scope.spans));
+        }
+    }
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let request = spans.iter().find(|span| span.name == "POST /v2/clusters").unwrap();
+    assert_eq!(
+        (hex(&request.trace_id), hex(&request.parent_span_id)),
+        (trace.to_owned(), "00f067aa0ba902b7".to_owned())
+    );
+    let told = attributes(&request.attributes);
+    assert_eq!(
+        (told["http.response.status_code"].as_str(), told["http.request.method"].as_str()),
+        ("201", "POST")
+    );
+    let commit =
+        spans.iter().find(|span| span.name == "commit" && span.parent_span_id == request.span_id).unwrap();
+    let told = attributes(&commit.attributes);
+    assert_eq!(told["db.system.name"], "sqlite");
+    assert!(told["db.query.summary"].contains("insert clusters"), "{told:?}");
+    let work = spans.iter().find(|span| span.name == "work due").unwrap();
+    let told = attributes(&work.attributes);
+    assert!(told["work.row"].starts_with("cluster ") && told["work.attempt"] == "1", "{told:?}");
+    assert!(spans.iter().any(|span| span.parent_span_id == work.span_id), "what it writes is part of it");
+}

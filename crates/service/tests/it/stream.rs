@@ -1,0 +1,409 @@
+//! Events and states on their way to others: to a broker, and to a server that is away, refuses, and dies amid an answer.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use assisted_core::model::host::HostKey;
+use assisted_service::Work;
+use assisted_service::event::ListEvents;
+use assisted_store::Sink;
+use assisted_testkit::{Authority, Kafka as Broker};
+use assisted_wire::host::HostStatus;
+use assisted_wire::id::ClusterId;
+use rskafka::client::ClientBuilder;
+use rskafka::client::partition::{OffsetAt, UnknownTopicHandling};
+use serde_json::{Value, json};
+
+use crate::lab::{Database, Lab, Time, eventually, on_both_engines};
+
+on_both_engines! {
+    what_changes_is_told_without_secrets,
+    nothing_is_lost_while_the_receiver_is_away,
+    what_is_refused_is_set_aside_and_released,
+    the_oldest_give_way,
+}
+
+/// What a receiver does with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Does {
+    Takes,
+    /// It has it, and dies before it says so.
+    Dies,
+    Answers(u16),
+}
+
+/// A server that remembers what it was sent.
+#[derive(Clone)]
+struct Receiver {
+    url: String,
+    does: Arc<Mutex<Does>>,
+    seen: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Receiver {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let receiver = Self {
+            url: format!("http://{}/events", listener.local_addr().unwrap()),
+            does: Arc::new(Mutex::new(Does::Takes)),
+            seen: Arc::default(),
+        };
+        let own = receiver.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let own = own.clone();
+                std::thread::spawn(move || own.serve(stream));
+            }
+        });
+        receiver
+    }
+
+    fn serve(&self, stream: TcpStream) {
+        let mut stream = BufReader::new(stream);
+        loop {
+            let mut length = 0;
+            loop {
+                let mut line = String::new();
+                if stream.read_line(&mut line).unwrap_or_default() == 0 {
+                    return;
+                }
+                if line == "\r\n" {
+                    break;
+                }
+                if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+            }
+            let mut body = vec![0; length];
+            stream.read_exact(&mut body).unwrap();
+            let does = *self.does.lock().unwrap();
+            if !matches!(does, Does::Answers(_)) {
+                self.seen.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
+            }
+            let status = match does {
+                Does::Takes => 204,
+                Does::Dies => return,
+                Does::Answers(status) => status,
+            };
+            write!(stream.get_mut(), "HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n").unwrap();
+        }
+    }
+
+    fn set(&self, does: Does) {
+        *self.does.lock().unwrap() = does;
+    }
+
+    fn seen(&self) -> Vec<Value> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    async fn lab(&self, database: &Database, time: Time) -> Lab {
+        Lab::with(database, time, |settings| {
+            settings.stream.webhook_url.clone_from(&self.url);
+            settings.stream.webhook_secret = "hush".into();
+            settings.stream.webhook_kinds =
+                ["Event", "ClusterState", "HostState", "InfraEnv"].map(str::to_owned).to_vec();
+            settings.stream.outbox_max_messages = 200;
+        })
+        .await
+    }
+}
+
+fn ids(seen: &[Value]) -> BTreeSet<String> {
+    seen.iter().map(|event| event["id"].as_str().unwrap().to_owned()).collect()
+}
+
+fn of_kind<'a>(seen: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    seen.iter()
+        .filter(|event| event["type"] == format!("assisted.v1.{kind}"))
+        .map(|event| &event["data"])
+        .collect()
+}
+
+/// Waits until nothing waits to be sent. The clock is turned where something failed, which is tried again by it; a delivery that
+/// is under way would lose its lease.
+async fn until_sent(lab: &Lab, sink: Sink) {
+    eventually("sent", async || {
+        let rows = lab.service.work().list(&lab.caller, None).await.unwrap().rows;
+        if rows.iter().any(|row| row.id == format!("outbox.{sink}") && row.state == "waiting") {
+            lab.pass(64);
+        }
+        let state = lab.store.outbox_state(sink).await.unwrap();
+        if state.waiting == 0 { Ok(()) } else { Err(format!("{state:?}")) }
+    })
+    .await;
+}
+
+/// A cluster with a host, and with credentials wherever some may stand.
+async fn cluster_with_secrets(lab: &Lab) -> (ClusterId, HostKey) {
+    let cluster = lab
+        .cluster(json!({
+            "control_plane_count": 1, "high_availability_mode": "None", "base_dns_domain": "example.com",
+            "http_proxy": "http://ann:hunter2@proxy.example.com:3128",
+        }))
+        .await;
+    let params = json!({
+        "name": "lab", "pull_secret": crate::lab::PULL_SECRET, "cluster_id": cluster.id,
+        "proxy": {"http_proxy": "http://ann:hunter2@proxy.example.com:3128"},
+        "ignition_config_override": r#"{"ignition":{"version":"3.1.0"},"storage":{"files":[{"path":"/hunter2"}]}}"#,
+    });
+    let params = serde_json::from_value(params).unwrap();
+    let infra_env = Box::pin(lab.service.infra_envs().register(&lab.caller, params)).await.unwrap();
+    let host = lab.host(infra_env.id).await;
+    lab.service
+        .clusters()
+        .update_install_config(&lab.caller, cluster.id, r#"{"controlPlane":{"name":"hunter2"}}"#)
+        .await
+        .unwrap();
+    (cluster.id, host)
+}
+
+async fn what_changes_is_told_without_secrets(database: Database) {
+    let receiver = Receiver::start();
+    let lab = receiver.lab(&database, Time::default()).await;
+    let (cluster_id, host) = cluster_with_secrets(&lab).await;
+    lab.report_all(host, 1).await;
+    lab.until(host, HostStatus::Known).await;
+    until_sent(&lab, Sink::Webhook).await;
+    let seen = receiver.seen();
+    assert_eq!(ids(&seen).len(), seen.len(), "each once");
+
+    let clusters = of_kind(&seen, "ClusterState");
+    assert!(
+        clusters.iter().all(|cluster| cluster["id"] == cluster_id.to_string() && cluster["hosts"].is_null())
+    );
+    let last = clusters.last().unwrap();
+    let stored = lab.get_cluster(cluster_id).await;
+    assert_eq!((&last["status"], &last["kind"]), (&json!(stored.status), &json!("Cluster")));
+    assert_eq!(last["http_proxy"], "http://proxy.example.com:3128/");
+
+    let hosts = of_kind(&seen, "HostState");
+    let last = hosts.last().unwrap();
+    assert_eq!((&last["status"], &last["id"]), (&json!("known"), &json!(host.host_id)));
+    assert!(last["inventory"].as_str().unwrap().contains("hostname"), "reports are told as well");
+    assert_eq!(of_kind(&seen, "InfraEnv")[0]["cluster_id"], cluster_id.to_string());
+
+    // Each event that is listed, in order, with what the list leaves out.
+    let listed = lab.events(ListEvents { cluster_id: Some(cluster_id), ..ListEvents::default() }).await;
+    let told = of_kind(&seen, "Event");
+    let of_cluster: Vec<_> = told
+        .iter()
+        .filter(|event| event["category"] == "user" && event["cluster_id"] == cluster_id.to_string())
+        .map(|event| event["message"].as_str().unwrap())
+        .collect();
+    assert_eq!(of_cluster.len(), listed.events.0.len());
+    for event in &listed.events.0 {
+        assert!(of_cluster.contains(&event.message.as_str()), "{}", event.message);
+    }
+    assert!(seen.iter().all(|event| event["specversion"] == "1.0" && event["source"] == "assisted"));
+
+    let all = serde_json::to_string(&seen).unwrap();
+    for secret in ["hunter2", "dXNlcjpwYXNz", "hush"] {
+        assert!(!all.contains(secret), "{secret} was told");
+    }
+    lab.stop().await;
+}
+
+async fn nothing_is_lost_while_the_receiver_is_away(database: Database) {
+    let receiver = Receiver::start();
+    let lab = receiver.lab(&database, Time::default()).await;
+    receiver.set(Does::Answers(503));
+    let (cluster_id, host) = cluster_with_secrets(&lab).await;
+    let row = eventually("tried", async || {
+        let rows = lab.service.work().list(&lab.caller, None).await.unwrap().rows;
+        let row = rows.into_iter().find(|row| row.id == "outbox.webhook" && row.last_error.is_some());
+        row.ok_or_else(|| "no error is shown".to_owned())
+    })
+    .await;
+    assert_eq!(row.last_error.unwrap(), "webhook: the receiver answered with status 503");
+    for _ in 0..40 {
+        lab.pass(64);
+        lab.poll(host).await.unwrap();
+    }
+    let before = lab.store.messages(Sink::Webhook, 1000).await.unwrap();
+    assert!(before.len() > 5 && receiver.seen().is_empty(), "{before:?}");
+
+    // It takes the first, and is gone before it says so: whoever sends can't know, and another process goes on.
+    receiver.set(Does::Dies);
+    eventually("died", async || {
+        lab.pass(64);
+        if receiver.seen().is_empty() { Err("nothing was sent".to_owned()) } else { Ok(()) }
+    })
+    .await;
+    let time = lab.time.clone();
+    lab.stop().await;
+    receiver.set(Does::Takes);
+    let lab = receiver.lab(&database, time).await;
+    lab.report_all(host, 1).await;
+    until_sent(&lab, Sink::Webhook).await;
+    let seen = receiver.seen();
+    let unique = ids(&seen);
+    assert!(unique.len() < seen.len(), "what was sent twice has one id");
+    for message in &before {
+        assert!(unique.contains(&message.id.to_string()), "{message:?} is lost");
+    }
+    // The first time that each is seen is in the order in which it was posted.
+    let mut known = BTreeSet::new();
+    let subject = json!(format!("clusters/{cluster_id}"));
+    let first =
+        seen.iter().filter(|event| event["subject"] == subject && known.insert(event["id"].to_string()));
+    let got: Vec<_> = first.map(|event| event["id"].as_str().unwrap().to_owned()).collect();
+    let posted = before.iter().filter(|message| message.cluster_id == Some(cluster_id));
+    let posted: Vec<_> = posted.map(|message| message.id.to_string()).collect();
+    assert_eq!(got[..posted.len()], posted);
+    lab.stop().await;
+}
+
+async fn what_is_refused_is_set_aside_and_released(database: Database) {
+    let receiver = Receiver::start();
+    let lab = receiver.lab(&database, Time::default()).await;
+    receiver.set(Does::Answers(400));
+    lab.infra_env(None).await;
+    eventually("set aside", async || {
+        lab.pass(64);
+        let state = lab.store.outbox_state(Sink::Webhook).await.unwrap();
+        if state.aside > 0 && state.waiting == 0 { Ok(()) } else { Err(format!("{state:?}")) }
+    })
+    .await;
+    let metrics = String::from_utf8(lab.service.metrics().text().await.unwrap()).unwrap();
+    assert!(metrics.contains(r#"assisted_outbox_set_aside{sink="webhook"}"#), "{metrics}");
+    receiver.set(Does::Takes);
+    // What comes after it is not held up.
+    lab.infra_env(None).await;
+    until_sent(&lab, Sink::Webhook).await;
+    let later = receiver.seen().len();
+    assert!(later > 0);
+    let work: &Work = lab.service.work();
+    work.release(&lab.caller, "outbox.webhook").await.unwrap();
+    eventually("released", async || {
+        lab.pass(64);
+        let state = lab.store.outbox_state(Sink::Webhook).await.unwrap();
+        if state.aside + state.waiting == 0 { Ok(()) } else { Err(format!("{state:?}")) }
+    })
+    .await;
+    assert!(receiver.seen().len() > later);
+    work.release(&lab.caller, "outbox.webhook").await.unwrap_err();
+    lab.stop().await;
+}
+
+async fn the_oldest_give_way(database: Database) {
+    let receiver = Receiver::start();
+    let lab = receiver.lab(&database, Time::default()).await;
+    receiver.set(Does::Answers(500));
+    for _ in 0..120 {
+        lab.infra_env(None).await;
+    }
+    eventually("trimmed", async || {
+        lab.pass(64);
+        let state = lab.store.outbox_state(Sink::Webhook).await.unwrap();
+        if state.waiting <= 200 { Ok(()) } else { Err(format!("{state:?}")) }
+    })
+    .await;
+    let metrics = String::from_utf8(lab.service.metrics().text().await.unwrap()).unwrap();
+    let dropped = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix(r#"assisted_outbox_dropped_total{sink="webhook"} "#));
+    assert!(dropped.unwrap().parse::<u64>().unwrap() > 0, "what is lost is told");
+    // Three days later nothing of it is worth telling.
+    lab.pass(73 * 3600);
+    until_sent(&lab, Sink::Webhook).await;
+    assert!(receiver.seen().is_empty());
+    lab.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_told_unless_somebody_is_set() {
+    let database = Database::sqlite();
+    let lab = Lab::start(&database).await;
+    let (cluster_id, host) = cluster_with_secrets(&lab).await;
+    lab.report_all(host, 1).await;
+    lab.get_cluster(cluster_id).await;
+    for sink in Sink::ALL {
+        assert_eq!(lab.store.messages(sink, 10).await.unwrap(), []);
+    }
+    lab.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_broker_gets_what_the_reference_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut broker = Broker::start(dir.path(), &Authority::new("brokers").unwrap()).unwrap();
+    let client = ClientBuilder::new(vec![broker.address()]).build().await.unwrap();
+    let controller = client.controller_client().unwrap();
+    controller.create_topic("events-stream", Broker::PARTITIONS, 1, 10_000).await.unwrap();
+    let address = broker.address();
+    let database = Database::sqlite();
+    let lab = Lab::with(&database, Time::default(), |settings| {
+        settings.stream.enable_event_streaming = true;
+        settings.stream.kafka_bootstrap_server = vec![address.clone()];
+        settings.stream.kafka_topic = "events-stream".to_owned();
+        settings.images.release_tag = "v1".to_owned();
+    })
+    .await;
+    let (cluster_id, host) = cluster_with_secrets(&lab).await;
+    until_sent(&lab, Sink::Kafka).await;
+    // While it is gone everything goes on, and afterwards all of it arrives.
+    broker.kill();
+    lab.report_all(host, 1).await;
+    lab.until(host, HostStatus::Known).await;
+    assert!(lab.store.outbox_state(Sink::Kafka).await.unwrap().waiting > 0);
+    broker.restart().unwrap();
+    until_sent(&lab, Sink::Kafka).await;
+
+    let client = ClientBuilder::new(vec![address]).build().await.unwrap();
+    let mut partitions = BTreeSet::new();
+    let (mut names, mut states) = (BTreeSet::new(), Vec::new());
+    for number in 0..Broker::PARTITIONS {
+        let partition =
+            client.partition_client("events-stream", number, UnknownTopicHandling::Error).await.unwrap();
+        let (mut offset, end) = (0, partition.get_offset(OffsetAt::Latest).await.unwrap());
+        while offset < end {
+            let (records, _) = partition.fetch_records(offset, 1..10_000_000, 1000).await.unwrap();
+            offset += i64::try_from(records.len()).unwrap();
+            for found in records {
+                let value: Value = serde_json::from_slice(found.record.value.as_deref().unwrap()).unwrap();
+                assert_eq!(value.as_object().unwrap().len(), 3, "{value}");
+                assert_eq!(value["Metadata"]["versions"]["release_tag"], "v1");
+                assert!(value["Metadata"]["versions"]["versions"]["discovery-agent"].is_string());
+                names.insert(value["Name"].as_str().unwrap().to_owned());
+                let key = String::from_utf8(found.record.key.unwrap()).unwrap();
+                if key == cluster_id.to_string() {
+                    partitions.insert(number);
+                }
+                if value["Name"] == "HostState" {
+                    states.push(value["Payload"]["status"].as_str().unwrap().to_owned());
+                }
+                assert!(!value.to_string().contains("hunter2"));
+            }
+        }
+    }
+    assert_eq!(names, ["ClusterState", "Event", "HostState", "InfraEnv"].map(str::to_owned).into());
+    assert_eq!((partitions.len(), states.last().map(String::as_str)), (1, Some("known")));
+    lab.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_replicas_one_sends_at_a_time() {
+    let receiver = Receiver::start();
+    let database = Database::postgres();
+    let one = receiver.lab(&database, Time::default()).await;
+    let other = receiver.lab(&database, one.time.clone()).await;
+    let (cluster_id, host) = cluster_with_secrets(&one).await;
+    for lab in [&one, &other, &one] {
+        lab.report_all(host, 1).await;
+        let params = json!({"name": format!("c-{}", receiver.seen().len())});
+        let params = serde_json::from_value(params).unwrap();
+        lab.service.clusters().update(&lab.caller, cluster_id, params).await.unwrap();
+    }
+    until_sent(&other, Sink::Webhook).await;
+    let seen = receiver.seen();
+    assert_eq!(ids(&seen).len(), seen.len(), "each once");
+    let clusters = of_kind(&seen, "ClusterState");
+    let updated: Vec<_> = clusters.iter().map(|cluster| cluster["updated_at"].as_str().unwrap()).collect();
+    assert!(updated.is_sorted(), "{updated:?}");
+    assert_eq!(clusters.last().unwrap()["name"], one.get_cluster(cluster_id).await.name);
+    one.stop().await;
+    other.stop().await;
+}
