@@ -25,8 +25,7 @@ const STORAGE: &str =
     "[storage]\ndriver = \"vfs\"\ngraphroot = \"/var/lib/containers\"\nrunroot = \"/run/containers\"\n";
 
 /// Real hosts have control groups of the second version alone.
-const GROUPS: &str =
-    "mount -t tmpfs none /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup\ntouch /run/systemd/journal/socket\n";
+const GROUPS: &str = "mount -t tmpfs none /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup\ntouch /run/systemd/journal/socket\n";
 
 /// A machine on which podman runs. What was started on it ends when it is dropped.
 #[derive(Debug)]

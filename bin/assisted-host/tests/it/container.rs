@@ -23,7 +23,12 @@ use crate::{ID, PROGRAM};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Looks until something is there.
-fn until<T>(machine: &PodmanHost, what: &str, asked: &Asked, mut look: impl FnMut(&[String]) -> Option<T>) -> T {
+fn until<T>(
+    machine: &PodmanHost,
+    what: &str,
+    asked: &Asked,
+    mut look: impl FnMut(&[String]) -> Option<T>,
+) -> T {
     let begin = Instant::now();
     loop {
         if let Some(found) = look(&asked.lock().unwrap()) {
