@@ -80,7 +80,7 @@ impl Contents {
             }
         }
         let link = |place: &str, target: &str| (place.to_owned(), target.to_owned());
-        // The names that units, manifests and operators of existing images call (running §9.5).
+        // The names that units, manifests and operators of existing images call.
         let links = vec![
             link("assisted-service", "usr/bin/assisted"),
             link("assisted-service-operator", "usr/bin/assisted"),
