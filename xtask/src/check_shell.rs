@@ -15,8 +15,8 @@ const RUNNERS: &[&str] = &["crates/base/src/process/cmd.rs"];
 const CONTAINERS: &[&str] =
     &["crates/core/src/catalogue/operators/setup.rs", "crates/kubeapi/src/operator/desired/database.rs"];
 
-/// For tests alone: shipped nowhere.
-const TOOLS: &[&str] = &["crates/testkit"];
+/// For tests and tasks alone: shipped nowhere.
+const TOOLS: &[&str] = &["crates/package", "crates/testkit"];
 
 /// What stands for a program started elsewhere, or for a shell.
 const FORBIDDEN: &[(&str, &str)] = &[

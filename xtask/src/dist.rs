@@ -9,15 +9,19 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::Value;
-use target::Machine;
+pub use target::Machine;
 
 use crate::run::{programs, say, target_dir};
+use crate::setup::{Package, has_program};
 
 /// What a program may take on a disk, and as an agent that waits in memory, in MB.
 const LARGEST: f64 = 12.0;
 const MOST_RESIDENT: f64 = 15.0;
 /// How long an inventory may take, in ms.
 const SLOWEST: f64 = 15.0;
+
+/// What compiles C for a program without glibc.
+const MUSL: Package = Package { name: "musl-tools", present: || has_program("musl-gcc") };
 
 #[derive(Args)]
 pub struct Dist {
@@ -61,6 +65,15 @@ pub fn for_lab() -> Result<PathBuf> {
     let path = Machine::X86_64.build("host", &target_dir()?)?;
     lay(&path, &to, Machine::X86_64)?;
     Ok(to)
+}
+
+/// Whether the service can be built for an architecture here, and installs what that takes: its database is written in C.
+pub fn ships(machine: Machine) -> Result<bool> {
+    if machine != Machine::X86_64 {
+        return Ok(false);
+    }
+    crate::setup::install(&[MUSL])?;
+    Ok(true)
 }
 
 /// Puts a program under its name into a folder from which a service may be giving it out: what is there stays whole.

@@ -15,6 +15,7 @@ mod docs;
 mod fuzz;
 mod run;
 mod setup;
+mod ship;
 mod simulate;
 mod test;
 mod troubleshooting;
@@ -49,6 +50,10 @@ enum Task {
     Simulate(simulate::Simulate),
     /// Build the program for hosts for each architecture, small and static, and try each
     Dist(dist::Dist),
+    /// Build the images of service, agent, installer and controller, without a base, and push them: what `make` does
+    Images(ship::Images),
+    /// Make everything that is shipped, with checksums and notes
+    Release(ship::Release),
     /// Build the web UI (with Node): programs that are built afterwards have it in them
     Ui,
     /// Check the documentation, and build it as a book in the target folder
@@ -87,6 +92,8 @@ fn main() -> anyhow::Result<()> {
         Task::Fuzz(fuzz) => fuzz.run(),
         Task::Simulate(simulate) => simulate.run(),
         Task::Dist(dist) => dist.run(),
+        Task::Images(images) => images.run(),
+        Task::Release(release) => release.run(),
         Task::Ui => ui::run(),
         Task::Book => book::run(),
         Task::CheckDeps => check_deps::run(),

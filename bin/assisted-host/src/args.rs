@@ -18,6 +18,8 @@ const PARTS: &[(&str, &[&str])] = &[
     ("disk_speed_check", &["step", "installation-disk-speed-check"]),
     ("ntp-synchronizer", &["step", "ntp-synchronizer"]),
     ("domain-resolution", &["step", "domain-resolution"]),
+    ("cp", &["cp"]),
+    ("nsenter", &["nsenter"]),
 ];
 
 fn base_name(program: &OsStr) -> &OsStr {
@@ -101,6 +103,9 @@ mod tests {
             normal(&["/usr/bin/next_step_runner", "-url", "x"])[1..],
             ["next-step-runner", "--url", "x"]
         );
+        let enter = ["/usr/bin/nsenter", "--target", "1", "--mount", "--", "podman", "-v"];
+        let expected = ["nsenter", "--target", "1", "--mount", "--", "podman", "-v"];
+        assert_eq!(normal(&enter)[1..], expected);
         assert_eq!(normal(&["disk_speed_check", "{}"])[1..], ["step", "installation-disk-speed-check", "{}"]);
     }
 }

@@ -1,10 +1,12 @@
 //! The program that goes onto hosts: the agent, the installer, and each of the agent's probes for a person to try.
 //!
 //! Called under the name of one of its parts (`agent`, `next_step_runner`, `installer`, `inventory`,
-//! `logs_sender`, `free_addresses`, `disk_speed_check`) it is that part, as existing units and containers expect.
+//! `logs_sender`, `free_addresses`, `disk_speed_check`) it is that part, as existing units and containers expect; called `cp` or
+//! `nsenter` it is what an image with nothing else in it needs of these.
 
 mod agent;
 mod args;
+mod container;
 mod dry_run;
 mod inspect;
 mod installer;
@@ -38,6 +40,10 @@ enum Part {
     Inspect(Box<inspect::Args>),
     Ocl(ocl::Args),
     Step(step::Args),
+    #[command(hide = true)]
+    Cp(container::Copy),
+    #[command(hide = true)]
+    Nsenter(container::Enter),
     /// Print the version
     Version,
 }
@@ -66,6 +72,8 @@ fn main() -> ExitCode {
         Part::Inspect(args) => inspect::run(&args),
         Part::Ocl(args) => ocl::run(&args),
         Part::Step(args) => step::run(args),
+        Part::Cp(copy) => copy.run(),
+        Part::Nsenter(enter) => enter.run(),
         Part::Version => {
             print(concat!("assisted-host ", env!("CARGO_PKG_VERSION"))).map(|()| ExitCode::SUCCESS)
         }

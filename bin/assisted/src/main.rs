@@ -85,6 +85,11 @@ const NAMES: &[(&str, &str)] = &[
     (agent_client::NAME, agent_client::NAME),
     (service_operator::PROGRAM, "service-operator"),
     (webhook::PROGRAM, "webhook"),
+    // Its link in images that existing units call.
+    ("agent-based-installer-register-cluster-and-infraenv", agent_client::NAME),
+    ("assisted-service", "serve"),
+    ("assisted-image-service", "image-service"),
+    ("assisted-installer-controller", "controller"),
 ];
 
 /// The command line; under another name the program is one of its commands.

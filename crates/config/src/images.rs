@@ -31,7 +31,7 @@ topic! {
     /// Container images and the tools made from them.
     Images {
         /// Image of the agent; empty: agents are left as they are.
-        agent: String = "quay.io/edge-infrastructure/assisted-installer-agent:latest".to_owned(), "AGENT_DOCKER_IMAGE";
+        agent: String = "quay.io/assisted/assisted-installer-agent:latest".to_owned(), "AGENT_DOCKER_IMAGE";
         /// How the agent comes onto a host: binary, a program that this service gives out, or image, by podman.
         agent_delivery: AgentDelivery = AgentDelivery::Binary, "AGENT_DELIVERY";
         /// Folder of the programs for hosts, assisted-host-ARCHITECTURE; empty: that of this program.
@@ -42,10 +42,10 @@ topic! {
         registries_ca: String =
             "/etc/pki/ca-trust/extracted/pem/user-registry-ca-bundle.pem".to_owned(), "REGISTRIES_CA_FILE";
         /// Image of the installer, for hosts whose agent came as an image.
-        installer: String = "quay.io/edge-infrastructure/assisted-installer:latest".to_owned(), "INSTALLER_IMAGE";
+        installer: String = "quay.io/assisted/assisted-installer:latest".to_owned(), "INSTALLER_IMAGE";
         /// Image of the controller in the new cluster.
         controller: String =
-            "quay.io/edge-infrastructure/assisted-installer-controller:latest".to_owned(), "CONTROLLER_IMAGE";
+            "quay.io/assisted/assisted-installer-controller:latest".to_owned(), "CONTROLLER_IMAGE";
         /// What this service calls its own version.
         self_version: String = "Unknown".to_owned(), "SELF_VERSION";
         /// Tag of the release that this service is part of.

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use assisted_lab_oci::{Blob, Image, Layer, PushError, ReleaseImage, push};
+use assisted_oci::{Blob, Image, Layer, PushError, ReleaseImage, push};
 use sha2::{Digest, Sha256};
 
 use self::libraries::libraries;

@@ -50,10 +50,10 @@ const ORDER: &[&str] = &[
     "assisted-core",
     "assisted-ignition-spec",
     "assisted-config",
+    "assisted-oci",
     "assisted-base",
     "assisted-wire",
     "assisted-lab-kinds",
-    "assisted-lab-oci",
     "assisted-lab-tools",
 ];
 
@@ -69,7 +69,7 @@ const PURE: &[&str] = &[
 ];
 
 /// For tests and tasks only: linked into nothing that is shipped.
-const TOOLS: &[&str] = &["assisted-fuzz", "assisted-testkit", "xtask"];
+const TOOLS: &[&str] = &["assisted-fuzz", "assisted-package", "assisted-testkit", "xtask"];
 
 /// What some crates must not link, directly or by way of others.
 struct Ban {
@@ -92,7 +92,6 @@ const BANS: &[Ban] = &[
             "assisted-lab-cluster",
             "assisted-simhost",
             "assisted-lab-kinds",
-            "assisted-lab-oci",
             "assisted-lab-tools",
         ],
         why: "belongs to the lab, and not into production",

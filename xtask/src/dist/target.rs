@@ -138,20 +138,35 @@ impl Machine {
         )
     }
 
+    /// The target of Rust.
+    pub const fn triple(self) -> &'static str {
+        self.tools().triple
+    }
+
     /// Builds the program for hosts by a profile of Cargo; where it is.
     pub fn build(self, profile: &str, target_dir: &Path) -> Result<PathBuf> {
         let tools = self.tools();
+        self.program("assisted-host", profile, tools.compiler, target_dir)
+    }
+
+    /// Builds the service as it ships; where it is. Its parts in C are compiled for the C library that it is linked with.
+    pub fn build_service(self, target_dir: &Path) -> Result<PathBuf> {
+        self.program("assisted", "release", "musl-gcc", target_dir)
+    }
+
+    fn program(self, package: &str, profile: &str, compiler: &str, target_dir: &Path) -> Result<PathBuf> {
+        let tools = self.tools();
         let (lower, upper) = (tools.triple.replace('-', "_"), tools.triple.replace('-', "_").to_uppercase());
-        let args = ["build", "--profile", profile, "--package", "assisted-host", "--target", tools.triple];
+        let args = ["build", "--profile", profile, "--package", package, "--target", tools.triple];
         let mut build = cargo(&args);
         build
             .env(format!("CARGO_TARGET_{upper}_LINKER"), tools.linker)
-            .env(format!("CC_{lower}"), tools.compiler)
+            .env(format!("CC_{lower}"), compiler)
             .env(format!("AR_{lower}"), tools.archiver);
         if !tools.flags.is_empty() {
             build.env(format!("CARGO_TARGET_{upper}_RUSTFLAGS"), tools.flags);
         }
-        step(&format!("the program for {} hosts", self.name()), &mut build)?;
-        Ok(target_dir.join(tools.triple).join(profile).join("assisted-host"))
+        step(&format!("{package} for {}", self.name()), &mut build)?;
+        Ok(target_dir.join(tools.triple).join(profile).join(package))
     }
 }

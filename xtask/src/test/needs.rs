@@ -45,6 +45,11 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-lab", "", &[PROGRAMS]),
     as_root("assisted", "PostgreSQL, docker-registry, xorriso, bubblewrap", &[PYTHON, PROGRAMS]),
     as_root("assisted-host", "podman, bubblewrap, docker-registry, busybox-static, ignition, curl", &[]),
+    as_root(
+        "assisted-package",
+        "podman, catatonit, skopeo, bubblewrap, docker-registry, bash-static, busybox-static, systemd, make, etcd",
+        &[PROGRAMS, HOST_PROGRAM, KUBERNETES],
+    ),
     of("assisted-controller", "etcd", &[KUBERNETES]),
     of("assisted-installer", "etcd", &[PROGRAMS, KUBERNETES]),
     of("assisted-crd", "etcd", &[KUBERNETES]),

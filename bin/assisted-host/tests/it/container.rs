@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use assisted_ignition::discovery::{Agent, Delivery, Discovery, TimeSources, discovery};
 use assisted_testkit::oci::{Image, Layer, push};
-use assisted_testkit::{Access, DockerRegistry, tied};
+use assisted_testkit::{Access, DockerRegistry, PodmanHost};
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::secret::Secret;
 use serde_json::{Value, json};
@@ -22,89 +22,22 @@ use crate::{ID, PROGRAM};
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What a machine has of the one that the test runs on; all else is empty and its own, devices included.
-const FOLDERS: &str = "--ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/sbin /sbin --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
-    --tmpfs /etc --ro-bind /etc/passwd /etc/passwd --ro-bind /etc/group /etc/group --ro-bind-try /etc/alternatives /etc/alternatives \
-    --ro-bind-try /etc/ld.so.cache /etc/ld.so.cache --dir /etc/pki --dir /etc/containers --proc /proc --dev /dev --bind /sys /sys \
-    --tmpfs /run --dir /run/systemd/journal --tmpfs /tmp --tmpfs /var --dir /var/log --dir /var/tmp --tmpfs /opt --tmpfs /root \
-    --dir /root/.docker --unshare-pid --unshare-uts --hostname lab-host --cap-add ALL --die-with-parent";
-
-/// Makes the machine one in which podman runs: it asks for no control groups that it could be without, and for no more than this machine may
-/// give.
-const CONTAINERS: &str =
-    "[containers]\ndefault_ulimits = [\"nofile=1024:1024\", \"nproc=4096:4096\"]\npids_limit = 0\n";
-
-struct Machine {
-    dir: tempfile::TempDir,
-    running: Mutex<Vec<Child>>,
-}
-
-impl Drop for Machine {
-    fn drop(&mut self) {
-        for child in self.running.get_mut().unwrap() {
-            let _ = child.kill();
-            let _ = child.wait();
+/// Looks until something is there.
+fn until<T>(
+    machine: &PodmanHost,
+    what: &str,
+    asked: &Asked,
+    mut look: impl FnMut(&[String]) -> Option<T>,
+) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(found) = look(&asked.lock().unwrap()) {
+            return found;
         }
-    }
-}
-
-impl Machine {
-    fn new(registry: &str) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        for folder in ["containers", "storage", "bin"] {
-            std::fs::create_dir(dir.path().join(folder)).unwrap();
-        }
-        for (name, text) in [
-            ("containers.conf", CONTAINERS.to_owned()),
-            ("storage.conf", "[storage]\ndriver = \"vfs\"\ngraphroot = \"/var/lib/containers\"\nrunroot = \"/run/containers\"\n".to_owned()),
-            ("registries.conf", format!("[[registry]]\nlocation = \"{registry}\"\ninsecure = true\n")),
-            ("policy.json", r#"{"default": [{"type": "insecureAcceptAnything"}]}"#.to_owned()),
-        ] {
-            std::fs::write(dir.path().join("containers").join(name), text).unwrap();
-        }
-        Self { dir, running: Mutex::default() }
-    }
-
-    /// Starts the machine with a script as its first process; what that writes goes into a file.
-    fn start(&self, script: &str) {
-        // Real hosts have control groups of the second version alone.
-        let groups = "mount -t tmpfs none /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup\ntouch /run/systemd/journal/socket\n";
-        let bind = |from: &str, to: &str| {
-            ["--bind".to_owned(), self.dir.path().join(from).display().to_string(), to.to_owned()]
-        };
-        let mut command = tied(Path::new("bwrap"));
-        command.args(FOLDERS.split_whitespace());
-        command.args(bind("containers", "/etc/containers"));
-        command.args(["--dir", "/var/lib"]).args(bind("storage", "/var/lib/containers"));
-        command.args(bind("bin", "/usr/local/bin"));
-        command.args(["--as-pid-1", "--", "sh", "-c", &format!("{groups}{script}")]);
-        command.env_clear().env("PATH", "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin").env("HOME", "/root");
-        let log = File::options().create(true).append(true).open(self.log()).unwrap();
-        command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
-        let child = command.spawn().unwrap_or_else(|error| panic!("bwrap: {error}: run `cargo xtask setup`"));
-        self.running.lock().unwrap().push(child);
-    }
-
-    fn log(&self) -> PathBuf {
-        self.dir.path().join("log")
-    }
-
-    /// Looks until something is there.
-    fn until<T>(&self, what: &str, asked: &Asked, mut look: impl FnMut(&[String]) -> Option<T>) -> T {
-        let begin = Instant::now();
-        loop {
-            if let Some(found) = look(&asked.lock().unwrap()) {
-                return found;
-            }
-            let told = || std::fs::read_to_string(self.log()).unwrap_or_default();
-            assert!(
-                begin.elapsed() < PATIENCE,
-                "it never came: {what}\n{}\n{:#?}",
-                told(),
-                asked.lock().unwrap()
-            );
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        let asked = asked.lock().unwrap();
+        assert!(begin.elapsed() < PATIENCE, "it never came: {what}\n{}\n{asked:#?}", machine.log());
+        drop(asked);
+        std::thread::sleep(Duration::from_millis(100));
     }
 }
 
@@ -118,14 +51,9 @@ pub(crate) fn libraries(programs: &[&Path]) -> BTreeSet<PathBuf> {
         .collect()
 }
 
-/// Images of the agent and of the installer: the program under its names, the two programs that the command lines want besides, and what all
-/// of them are linked with.
+/// Images of the agent and of the installer: the program under its names, and what it is linked with as long as it is tried. The command
+/// lines want `cp` and `nsenter` besides, which it is as well.
 async fn images(registry: &DockerRegistry) -> (String, String) {
-    let found = ["cp", "nsenter"].map(|name| {
-        let places = ["/usr/bin", "/bin"].map(|dir| Path::new(dir).join(name));
-        places.into_iter().find(|path| path.is_file()).unwrap_or_else(|| panic!("no {name}"))
-    });
-    let programs = [Path::new(PROGRAM), &found[0], &found[1]];
     let mut layer = Layer::new().unwrap();
     let mut add = |path: &str, from: &Path| {
         let file = File::open(from).unwrap();
@@ -133,13 +61,15 @@ async fn images(registry: &DockerRegistry) -> (String, String) {
         let layer_before = std::mem::replace(&mut layer, Layer::new().unwrap());
         layer = layer_before.file_from(path, file, size).unwrap();
     };
-    add("usr/bin/agent", programs[0]);
-    add("usr/bin/cp", programs[1]);
-    add("usr/bin/nsenter", programs[2]);
-    for library in libraries(&programs) {
+    let program = Path::new(PROGRAM);
+    add("usr/bin/agent", program);
+    for library in libraries(&[program]) {
         add(library.to_str().unwrap().trim_start_matches('/'), &library);
     }
-    let layer = layer.symlink("usr/bin/assisted-installer", "agent").unwrap().finish().unwrap();
+    for name in ["assisted-installer", "cp", "nsenter"] {
+        layer = layer.symlink(&format!("usr/bin/{name}"), "agent").unwrap();
+    }
+    let layer = layer.finish().unwrap();
     let agent = Image::new("amd64", vec![layer.clone()]).unwrap();
     let installer = Image::running("amd64", vec![layer], &["/usr/bin/assisted-installer"]).unwrap();
     push(registry, "lab/agent", Some("1"), &agent).await.unwrap();
@@ -256,17 +186,17 @@ async fn agent_and_installer_come_in_images() {
             json!({"step_type": "install", "step_id": "install-1", "args": [install.to_string()]}),
         ],
     );
-    let machine = Machine::new(&registry.name());
-    machine.start(&delivered(&url, &agent));
-    let registered = machine.until("registration", &asked, |asked| {
+    let machine = PodmanHost::new(&registry.name()).unwrap();
+    machine.start(&delivered(&url, &agent)).unwrap();
+    let registered = until(&machine, "registration", &asked, |asked| {
         asked.iter().find(|line| line.starts_with("POST ") && line.contains("/hosts HTTP")).cloned()
     });
     assert!(registered.contains(&agent), "{registered}");
-    let inventory = machine.until("inventory", &asked, |asked| reply(asked, "inventory"));
+    let inventory = until(&machine, "inventory", &asked, |asked| reply(asked, "inventory"));
     assert!(inventory["exit_code"].is_null(), "{inventory:#}");
     let inventory: Value = serde_json::from_str(inventory["output"].as_str().unwrap()).unwrap();
     assert_eq!(inventory["hostname"], "lab-host");
-    let installed = machine.until("the end of the installer", &asked, |asked| reply(asked, "install"));
+    let installed = until(&machine, "the end of the installer", &asked, |asked| reply(asked, "install"));
     assert_ne!(installed["exit_code"], 0, "{installed:#}");
     let told = asked.lock().unwrap();
     let told = stages(&told);
@@ -276,9 +206,9 @@ async fn agent_and_installer_come_in_images() {
         "{told:?} {installed:#}"
     );
     // It ran in a container of that name, and what it had to run was sought on the host, whose podman it found.
-    assert!(machine.dir.path().join("storage/vfs-containers/containers.json").exists());
+    assert!(machine.dir().join("storage/vfs-containers/containers.json").exists());
     let containers =
-        std::fs::read_to_string(machine.dir.path().join("storage/vfs-containers/containers.json")).unwrap();
+        std::fs::read_to_string(machine.dir().join("storage/vfs-containers/containers.json")).unwrap();
     assert!(containers.contains("\"assisted-installer\""), "{containers}");
 }
 
@@ -295,13 +225,14 @@ async fn a_contained_agent_works_on_the_host() {
             json!({"step_type": "inventory", "step_id": "inventory-1", "args": [ID]}),
         ],
     );
-    let machine = Machine::new(&registry.name());
+    let machine = PodmanHost::new(&registry.name()).unwrap();
     let infra_env = InfraEnvId::default();
     machine.start(&format!(
         "set -e\npodman run --privileged --pid=host --net=host --uts=host --name=agent --env=PULL_SECRET_TOKEN {agent} /usr/bin/agent \
          --url {url} --infra-env-id {infra_env} --agent-version {agent} --with-journal-logging=false\n"
-    ));
-    let images = machine.until("images", &asked, |asked| reply(asked, "container-image-availability"));
+    ))
+    .unwrap();
+    let images = until(&machine, "images", &asked, |asked| reply(asked, "container-image-availability"));
     assert!(images["exit_code"].is_null(), "{images:#}");
     let told: Value = serde_json::from_str(images["output"].as_str().unwrap()).unwrap();
     assert_eq!(
@@ -309,6 +240,6 @@ async fn a_contained_agent_works_on_the_host() {
         (&json!(installer), &json!("success")),
         "{told:#}"
     );
-    let inventory = machine.until("inventory", &asked, |asked| reply(asked, "inventory"));
+    let inventory = until(&machine, "inventory", &asked, |asked| reply(asked, "inventory"));
     assert!(inventory["exit_code"].is_null(), "{inventory:#}");
 }

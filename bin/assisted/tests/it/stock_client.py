@@ -13,7 +13,7 @@ from assisted_service_client.rest import ApiException
 PULL_SECRET = '{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz","email":"user@example.com"}}}'
 
 # A host that runs another agent is told to upgrade first.
-AGENT_IMAGE = "quay.io/edge-infrastructure/assisted-installer-agent:latest"
+AGENT_IMAGE = "quay.io/assisted/assisted-installer-agent:latest"
 
 configuration = Configuration()
 configuration.host = sys.argv[1] + "/api/assisted-install"

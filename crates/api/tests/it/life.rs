@@ -41,7 +41,7 @@ async fn register_poll_and_delete() {
     let cluster_path = format!("/v2/clusters/{}", cluster["id"].as_str().unwrap());
     let infra_env_path = format!("/v2/infra-envs/{}", infra_env["id"].as_str().unwrap());
     let hosts = format!("{infra_env_path}/hosts");
-    let (status, host) = server.call(Method::POST, &hosts, Some(json!({"host_id": HOST, "discovery_agent_version": "quay.io/edge-infrastructure/assisted-installer-agent:latest"}))).await;
+    let (status, host) = server.call(Method::POST, &hosts, Some(json!({"host_id": HOST, "discovery_agent_version": "quay.io/assisted/assisted-installer-agent:latest"}))).await;
     assert_eq!((status, &host["id"]), (201, &json!(HOST)), "{host}");
     let instructions = format!("{hosts}/{HOST}/instructions");
     let (status, steps) = server.call(Method::GET, &instructions, None).await;

@@ -82,13 +82,13 @@ part! {
     /// Container images, and the images of infra-envs.
     Images {
         /// Image of the agent; empty: agents are left as they are.
-        agent: String = "quay.io/edge-infrastructure/assisted-installer-agent:latest".to_owned();
+        agent: String = "quay.io/assisted/assisted-installer-agent:latest".to_owned();
         /// Whether the agent comes onto a host as a container image; else as a program.
         agent_as_image: bool = false;
         /// Image of the installer.
-        installer: String = "quay.io/edge-infrastructure/assisted-installer:latest".to_owned();
+        installer: String = "quay.io/assisted/assisted-installer:latest".to_owned();
         /// Image of the controller in the new cluster.
-        controller: String = "quay.io/edge-infrastructure/assisted-installer-controller:latest".to_owned();
+        controller: String = "quay.io/assisted/assisted-installer-controller:latest".to_owned();
         /// Mirror that release images are read from to run the installer; empty: none.
         release_image_mirror: String = String::new();
         /// What the service calls its own version.

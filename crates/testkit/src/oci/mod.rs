@@ -4,7 +4,7 @@ mod release;
 
 use crate::DockerRegistry;
 
-pub use assisted_lab_oci::{Blob, Image, Index, Layer, Manifest, PushError, ReleaseImage};
+pub use assisted_oci::{Blob, Image, Index, Layer, Manifest, PushError, ReleaseImage};
 pub use release::{OPENSHIFT_INSTALL, installer, push_release};
 
 /// Pushes an image, under a tag if one is told; gives its name by digest.
@@ -14,7 +14,7 @@ pub async fn push(
     tag: Option<&str>,
     image: &Image,
 ) -> Result<String, PushError> {
-    assisted_lab_oci::push(&registry.name(), repository, tag, image).await
+    assisted_oci::push(&registry.name(), repository, tag, image).await
 }
 
 /// Pushes a list of images with all that is in it.
@@ -24,5 +24,5 @@ pub async fn push_index(
     tag: Option<&str>,
     index: &Index,
 ) -> Result<String, PushError> {
-    assisted_lab_oci::push_index(&registry.name(), repository, tag, index).await
+    assisted_oci::push_index(&registry.name(), repository, tag, index).await
 }

@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(check(r#"{"auths":{"quay.io":{}}}"#), Ok(()));
         assert_eq!(check(r#"{"auths":{"quay.io":{"auth":""}}}"#), Ok(()));
         assert_eq!(
-            check(r#"{"auths":{"quay.io/edge-infrastructure":{"auth":"dXNlcjpwYXNz"}}}"#),
+            check(r#"{"auths":{"quay.io/assisted":{"auth":"dXNlcjpwYXNz"}}}"#),
             Err("pull secret must contain auth for \"quay.io/openshift-release-dev/ocp-release\"".to_owned())
         );
         let mut public = Policy::default();

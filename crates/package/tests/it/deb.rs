@@ -1,0 +1,112 @@
+//! The Debian package: installed, used, removed and purged by a real dpkg, below a folder of its own; and the tarball.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use assisted_oci::Packing;
+use assisted_package::machine::MACHINES;
+use assisted_package::{deb, files, tarball};
+use assisted_testkit::{Port, tied};
+
+use crate::world::{MACHINE, inputs, programs, run};
+
+async fn package() -> Vec<files::PackageFile> {
+    let inputs = inputs("registry.example.com", Path::new("/nowhere"));
+    let machine = MACHINES.iter().find(|machine| machine.name == MACHINE).unwrap();
+    files::package_files(&inputs, machine, &programs().join(MACHINE).join("assisted")).await.unwrap()
+}
+
+/// A command of dpkg for a system below a folder. Its scripts are told where that is, and run outside of it: there is no shell in it.
+fn dpkg(root: &Path, args: &[&str]) -> Command {
+    let mut dpkg = Command::new("dpkg");
+    dpkg.arg(format!("--root={}", root.display())).arg("--force-script-chrootless").args(args);
+    dpkg.env("DEBIAN_FRONTEND", "noninteractive").env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+    dpkg
+}
+
+#[tokio::test]
+async fn dpkg_installs_and_purges() {
+    let dir = tempfile::tempdir().unwrap();
+    let machine = MACHINES.iter().find(|machine| machine.name == MACHINE).unwrap();
+    let (files, path) = (package().await, dir.path().join(deb::file_name(machine)));
+    fs::write(&path, deb::package(&files, machine, Packing::Quick).unwrap()).unwrap();
+    let told = run(Command::new("dpkg-deb").arg("--info").arg(&path));
+    assert!(told.contains("Package: assisted"), "{told}");
+
+    let root = dir.path().join("root");
+    for folder in ["var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers"] {
+        fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    fs::write(root.join("var/lib/dpkg/status"), "").unwrap();
+    run(dpkg(&root, &["--install"]).arg(&path));
+    let told = run(&mut dpkg(&root, &["--status", "assisted"]));
+    assert!(told.contains("Status: install ok installed"), "{told}");
+    run(&mut dpkg(&root, &["--verify", "assisted"]));
+    // Whatever is told of the program is there.
+    for place in [
+        "usr/lib/systemd/system/assisted.service",
+        "usr/share/bash-completion/completions/assisted",
+        "usr/share/zsh/vendor-completions/_assisted",
+        "usr/share/fish/vendor_completions.d/assisted.fish",
+        "usr/share/man/man1/assisted.1.gz",
+        "usr/share/man/man1/assisted-serve.1.gz",
+    ] {
+        assert!(root.join(place).is_file(), "{place}");
+    }
+    let page = run(Command::new("zcat").arg(root.join("usr/share/man/man1/assisted-serve.1.gz")));
+    assert!(page.contains(".TH assisted-serve 1"), "{}", &page[..200.min(page.len())]);
+    run(Command::new("bash").arg("-n").arg(root.join("usr/share/bash-completion/completions/assisted")));
+    serves(&root);
+
+    // What a person has changed stays until a purge; so does what the service has kept.
+    let settings = root.join("etc/assisted/assisted.env");
+    fs::write(&settings, "LOG_LEVEL=debug\n").unwrap();
+    run(dpkg(&root, &["--install"]).arg(&path));
+    assert_eq!(fs::read_to_string(&settings).unwrap(), "LOG_LEVEL=debug\n");
+    run(&mut dpkg(&root, &["--remove", "assisted"]));
+    assert!(settings.is_file() && root.join("var/lib/assisted/assisted.db").is_file());
+    assert!(!root.join("usr/bin/assisted").exists());
+    run(&mut dpkg(&root, &["--purge", "assisted"]));
+    for gone in ["etc/assisted", "var/lib/assisted", "usr/share/man/man1/assisted.1.gz"] {
+        assert!(!root.join(gone).exists(), "{gone}");
+    }
+}
+
+/// The installed program serves, as its unit starts it.
+fn serves(root: &Path) {
+    let port = Port::free().unwrap();
+    let data = root.join("var/lib/assisted");
+    let mut service = tied(&root.join("usr/bin/assisted"));
+    service
+        .args(["up", "--address", "127.0.0.1", "--port", &port.number.to_string(), "--data-dir"])
+        .arg(&data);
+    service.env_clear().env("HOST_PROGRAMS_DIR", root.join("usr/lib/assisted")).env("HOME", &data);
+    let mut child = service.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begin = Instant::now();
+    let ask = |path: &str| {
+        let url = format!("http://127.0.0.1:{}{path}", port.number);
+        Command::new("curl").args(["-sf", "-o", "/dev/null", &url]).status().unwrap().success()
+    };
+    while !ask("/ready") {
+        assert!(begin.elapsed() < Duration::from_secs(60), "the installed service never answers");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[tokio::test]
+async fn the_tarball_has_the_same() {
+    let files = package().await;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("assisted.tar.gz");
+    fs::write(&path, tarball::tarball(&files, "assisted-1", Packing::Quick).unwrap()).unwrap();
+    run(Command::new("tar").args(["--strip-components=1", "-xzf"]).arg(&path).arg("-C").arg(dir.path()));
+    for file in &files {
+        assert!(fs::read(dir.path().join(&file.place)).unwrap() == file.content, "{}", file.place);
+    }
+    run(Command::new(dir.path().join("usr/lib/assisted").join(format!("assisted-host-{MACHINE}")))
+        .arg("version"));
+}

@@ -1,0 +1,13 @@
+//! What is shipped, used as people use it: pushed into a real registry and run by a real podman, installed by a real dpkg, judged by
+//! systemd, applied to a real API server.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests are tests too")]
+
+mod deb;
+mod images;
+mod make;
+mod manifests;
+mod release;
+mod run;
+mod units;
+mod world;

@@ -1,0 +1,82 @@
+//! A release: everything is in it, and each file is what its checksum says.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+
+use assisted_package::release::Release;
+use assisted_package::signature::Signer;
+
+use crate::world::{MACHINE, crates, inputs, key, libraries, programs, root, run};
+
+#[tokio::test]
+async fn a_release_has_everything_with_its_checksum() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    libraries(&at("libraries"));
+    let (inputs, crates) = (inputs("registry.example.com", &at("libraries")), crates());
+    let signer = Signer::from_pem(&fs::read_to_string(key(dir.path(), "key")).unwrap().into()).unwrap();
+    let speaks = programs().join(MACHINE).join("assisted");
+    let changes = "* Something is better";
+    let release =
+        Release { inputs: &inputs, crates: &crates, speaks: &speaks, signer: Some(&signer), changes };
+    let to = at("dist");
+    let told: BTreeSet<_> = release.make(&to).await.unwrap().into_iter().collect();
+    let version = env!("CARGO_PKG_VERSION");
+    let mut expected: BTreeSet<_> = [
+        "NOTES.md",
+        "SHA256SUMS",
+        "SHA256SUMS.sig",
+        "assisted-data.volume",
+        "assisted-operator.yaml",
+        "assisted.container",
+        "assisted.kube.yaml",
+        "assisted.pub",
+        "image-bundle.oci.tar",
+    ]
+    .map(str::to_owned)
+    .into();
+    for image in ["service", "agent", "installer", "controller"] {
+        expected.insert(format!("image-{image}.oci.tar"));
+        expected.insert(format!("image-{image}-{MACHINE}.spdx.json"));
+    }
+    expected.insert(format!("assisted-host-{MACHINE}"));
+    expected.insert(format!("assisted-{version}-linux-{MACHINE}.tar.gz"));
+    expected.insert(format!("assisted_{version}_amd64.deb"));
+    let found = fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!((&found.collect::<BTreeSet<_>>(), &told), (&expected, &expected));
+
+    // As the notes say it is checked.
+    let notes = fs::read_to_string(to.join("NOTES.md")).unwrap();
+    run(Command::new("sha256sum").args(["--strict", "-c", "SHA256SUMS"]).current_dir(&to));
+    let sums = fs::read_to_string(to.join("SHA256SUMS")).unwrap();
+    assert_eq!(sums.lines().count(), expected.len() - 2);
+    for line in [
+        "base64 -d SHA256SUMS.sig > sums.der",
+        "openssl dgst -sha256 -verify assisted.pub -signature sums.der SHA256SUMS",
+    ] {
+        assert!(notes.contains(line), "{notes}");
+        run(Command::new("sh").args(["-c", line]).current_dir(&to));
+    }
+    assert!(notes.contains(changes) && notes.contains("0123456789abcdef"), "{notes}");
+    // What names images names those that were pushed.
+    for name in ["assisted.container", "assisted.kube.yaml", "assisted-operator.yaml"] {
+        let text = fs::read_to_string(to.join(name)).unwrap();
+        assert!(
+            text.contains("registry.example.com/assisted/service:1") && !text.contains("quay.io"),
+            "{name}"
+        );
+    }
+}
+
+/// The builds that a release takes, as they ship: the service is small, and needs nothing but itself.
+#[test]
+fn everything_as_it_ships_is_small_and_static() {
+    let dir = tempfile::tempdir().unwrap();
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut xtask = Command::new(cargo);
+    xtask.current_dir(root("")).args(["xtask", "release", "--to"]).arg(dir.path().join("dist"));
+    run(&mut xtask);
+    let size = dir.path().join("dist/image-service.oci.tar").metadata().unwrap().len();
+    assert!(size < 60_000_000, "the image of the service takes {size} bytes");
+}

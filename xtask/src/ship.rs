@@ -1,0 +1,203 @@
+//! `cargo xtask images` and `cargo xtask release`: builds the programs that are shipped, static, and has `assisted-package` make the rest.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+
+use crate::dist::{Machine, ships};
+use crate::run::{build, cargo, root, say, step, target_dir, tied};
+use crate::setup::{self, Package, has_program};
+
+/// Shells and tools in the image of the controller.
+const TOOLS: &[Package] = &[
+    Package { name: "bash-static", present: || Path::new("/bin/bash-static").is_file() },
+    Package { name: "busybox-static", present: || Path::new("/bin/busybox").is_file() },
+];
+
+#[derive(Args)]
+pub struct Images {
+    #[command(flatten)]
+    shipped: Shipped,
+    /// Only these: service, agent, installer, controller [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "IMAGE")]
+    only: Vec<String>,
+    /// Push them to where their names say, with what is in each and signed if there is a key
+    #[arg(long)]
+    push: bool,
+    /// Push the operator's bundle for OLM, too, under this name
+    #[arg(long, env = "BUNDLE", value_name = "NAME")]
+    bundle: Option<String>,
+    /// Push without TLS; registries of this machine are never asked for it
+    #[arg(long)]
+    plain_http: bool,
+    /// Folder for the images as OCI archives [default: images in Cargo's folder]
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Release {
+    #[command(flatten)]
+    shipped: Shipped,
+    /// Folder for the release; what is in it goes
+    #[arg(long, default_value = "dist", value_name = "DIR")]
+    to: PathBuf,
+}
+
+// What is shipped, and under which names. A doc comment would become the description of the command.
+#[derive(Args)]
+struct Shipped {
+    /// Architectures, as the kernel names them. The program for hosts is made for each; the service for those that its libraries in C
+    /// can be built for
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "x86_64")]
+    arch: Vec<Machine>,
+    /// Name of the service's image: REGISTRY/REPOSITORY:TAG
+    #[arg(long, env = "SERVICE", value_name = "NAME")]
+    service: Option<String>,
+    /// The same of the agent's
+    #[arg(long, env = "AGENT", value_name = "NAME")]
+    agent: Option<String>,
+    /// The same of the installer's
+    #[arg(long, env = "INSTALLER", value_name = "NAME")]
+    installer: Option<String>,
+    /// The same of the controller's
+    #[arg(long, env = "CONTROLLER", value_name = "NAME")]
+    controller: Option<String>,
+    /// OpenShift's client, static, for x86_64: the controller gathers a cluster's own logs with it
+    #[arg(long, env = "OC", value_name = "FILE")]
+    oc: Option<String>,
+    /// A folder that is laid under an image, such as libraries for an `oc` or an `openshift-install` that needs some
+    #[arg(long = "add", value_name = "IMAGE=DIR")]
+    added: Vec<String>,
+    /// Private key (PEM, P-256) that signs images and checksums
+    #[arg(long, env = "SIGN_KEY", value_name = "FILE")]
+    sign_key: Option<String>,
+}
+
+impl Images {
+    /// Builds the programs and makes the images.
+    pub fn run(&self) -> Result<()> {
+        let mut command = self.shipped.command("images")?;
+        let to = self.to.clone().map_or_else(|| Ok(target_dir()?.join("images")), anyhow::Ok)?;
+        command.arg("--to").arg(to);
+        for only in &self.only {
+            command.args(["--only", only]);
+        }
+        for (is_wanted, flag) in [(self.push, "--push"), (self.plain_http, "--plain-http")] {
+            if is_wanted {
+                command.arg(flag);
+            }
+        }
+        if let Some(bundle) = given(&self.bundle).filter(|_| self.push) {
+            command.args(["--bundle", bundle]);
+        }
+        step("images", &mut command)
+    }
+}
+
+impl Release {
+    /// Builds the programs and makes everything that is shipped.
+    pub fn run(&self) -> Result<()> {
+        let mut command = self.shipped.command("release")?;
+        let changes = target_dir()?.join("changes.md");
+        fs::write(&changes, changes_since_last()?)?;
+        let speaks = folder()?.join(std::env::consts::ARCH).join("assisted");
+        command.arg("--to").arg(&self.to).arg("--changes").arg(&changes).arg("--speaks").arg(speaks);
+        step("release", &mut command)?;
+        say(&format!("It is in {}.", self.to.display()));
+        Ok(())
+    }
+}
+
+/// What a variable says: make hands on empty ones, too.
+fn given(value: &Option<String>) -> Option<&str> {
+    value.as_deref().filter(|value| !value.is_empty())
+}
+
+/// Where the programs are laid that are shipped.
+fn folder() -> Result<PathBuf> {
+    Ok(target_dir()?.join("ship"))
+}
+
+impl Shipped {
+    /// Builds all programs; the command that goes on.
+    fn command(&self, what: &str) -> Result<Command> {
+        setup::install(TOOLS)?;
+        let to = folder()?;
+        for machine in &self.arch {
+            lay(*machine, &to.join(machine.name()))?;
+        }
+        step("what packs them", &mut build(&["assisted-package"]))?;
+        let mut command = tied(target_dir()?.join("debug/assisted-package"));
+        command.current_dir(root()).arg(what).arg("--programs").arg(&to).args(["--lock", "Cargo.lock"]);
+        let (revision, created) = (git(&["rev-parse", "HEAD"])?, git(&["log", "-1", "--format=%cI"])?);
+        let dirty =
+            if git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() { "" } else { "-dirty" };
+        command.args(["--revision", &format!("{revision}{dirty}"), "--created", &created]);
+        let names = [
+            ("service", &self.service),
+            ("agent", &self.agent),
+            ("installer", &self.installer),
+            ("controller", &self.controller),
+        ];
+        for (image, name) in names {
+            if let Some(name) = given(name) {
+                command.args(["--name", &format!("{image}={name}")]);
+            }
+        }
+        for added in &self.added {
+            command.args(["--add", added]);
+        }
+        if let Some(oc) = given(&self.oc) {
+            command.args(["--oc", &format!("x86_64={oc}")]);
+        }
+        if let Some(key) = given(&self.sign_key) {
+            command.args(["--sign-key", key]);
+        }
+        Ok(command)
+    }
+}
+
+/// Builds the programs for an architecture and lays them into a folder, with what cargo says of their crates.
+fn lay(machine: Machine, to: &Path) -> Result<()> {
+    fs::create_dir_all(to).with_context(|| format!("can't create {}", to.display()))?;
+    machine.prepare()?;
+    let mut built = vec![machine.build("host", &target_dir()?)?];
+    if ships(machine)? {
+        built.push(machine.build_service(&target_dir()?)?);
+    } else {
+        say(&format!("--- no service for {}: only the program for hosts is built for it", machine.name()));
+    }
+    for program in built {
+        let name = program.file_name().context("a program has no name")?;
+        let place = to.join(name);
+        let new = place.with_extension("new");
+        fs::copy(&program, &new).with_context(|| format!("can't write {}", new.display()))?;
+        fs::rename(&new, &place)?;
+    }
+    let args = ["metadata", "--format-version", "1", "--locked", "--filter-platform", machine.triple()];
+    let output = cargo(&args).output().context("can't run cargo")?;
+    if !output.status.success() {
+        bail!("cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    fs::write(to.join("crates.json"), output.stdout)?;
+    Ok(())
+}
+
+/// What git says.
+fn git(args: &[&str]) -> Result<String> {
+    let output = tied("git").args(args).current_dir(root()).output().context("can't run git")?;
+    if !output.status.success() || !has_program("git") {
+        bail!("git {} failed: {}", args.join(" "), String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// The first lines of all commits since the last tag; without one, nothing.
+fn changes_since_last() -> Result<String> {
+    let Ok(tag) = git(&["describe", "--tags", "--abbrev=0"]) else { return Ok(String::new()) };
+    git(&["log", "--no-merges", "--format=* %s", &format!("{tag}..HEAD")])
+}
