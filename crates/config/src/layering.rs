@@ -13,8 +13,6 @@ topic! {
         min_disk_gb: i64 = 120, "OCL_MIN_DISK_GB";
         /// Least memory that images are built in where the disk is too small, GiB.
         min_memory_gib: i64 = 64, "OCL_MIN_MEMORY_GIB";
-        /// Part of the bootstrap host's disk that a build works on, GiB.
-        scratch_gib: i64 = 48, "OCL_SCRATCH_GIB";
         /// Room for one pool's images on the disk of each control plane node, GiB.
         replica_gib: i64 = 8, "OCL_REPLICA_GIB";
     }

@@ -327,7 +327,7 @@ fn what_of_a_file_matters() {
     assert_eq!(findings::of_manifest("a.json", config("master").to_string().as_bytes()).len(), 1);
     let mut encoded = secret();
     encoded["stringData"] = Value::Null;
-    encoded["data"] = json!({".dockerconfigjson": "eyJhdXRocyI6e30\n9\n"});
+    encoded["data"] = json!({".dockerconfigjson": "eyJhdXRocyI6e31\n9\n"});
     assert!(matches!(
         findings::of_object(&encoded),
         Some(ManifestObject::RegistrySecret { registries: Some(_), .. })

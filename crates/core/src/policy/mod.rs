@@ -211,8 +211,6 @@ part! {
         min_disk_gb: i64 = 120;
         /// Least memory that images are built in, GiB.
         min_memory_gib: i64 = 64;
-        /// Part of the disk that a build works on, GiB.
-        scratch_gib: i64 = 48;
         /// Room for the images of one pool on each control plane node, GiB.
         replica_gib: i64 = 8;
     }

@@ -6,7 +6,17 @@ use super::*;
 use crate::layering::tests::{enabled, external, layered, objects};
 
 fn installing(layering: &Value) -> Facts {
-    layered(layering, &objects()).with_cluster(|cluster| cluster.status = ClusterStatus::Installing)
+    let mut facts = layered(layering, &objects());
+    let now = facts.now;
+    for host in &mut facts.hosts {
+        host.record.host.status = assisted_wire::host::HostStatus::InstallingInProgress;
+        host.record.host.status_updated_at = now.into();
+    }
+    facts.with_cluster(|cluster| {
+        cluster.status = ClusterStatus::Installing;
+        cluster.status_updated_at = now.into();
+        cluster.install_started_at = now.into();
+    })
 }
 
 fn build(value: &Value) -> LayeringReport {
