@@ -51,11 +51,6 @@ pub(crate) fn family(status: u16, text: &str) -> &'static Family {
     FAMILIES.iter().find(known).or_else(of_status).unwrap_or(&statuses::OTHER)
 }
 
-/// All families: the special ones, and those of a status alone.
-fn all() -> impl Iterator<Item = &'static Family> {
-    FAMILIES.iter().chain(STATUSES).chain([&statuses::OTHER])
-}
-
 const HEAD: &str = "# Errors of the API\n\n\
     Made from the code by `cargo xtask docs`. Each answer that is an error has a header that leads to a section of this page, which the\n\
     service has under `/docs/errors`, as in `Link: </docs/errors#cluster-state>; rel=\"help\"`; where the body has a member `href`, the same\n\
@@ -115,6 +110,11 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+
+    /// All families: the special ones, and those of a status alone.
+    fn all() -> impl Iterator<Item = &'static Family> {
+        FAMILIES.iter().chain(STATUSES).chain([&statuses::OTHER])
+    }
 
     #[test]
     fn an_error_is_known_by_its_status_and_its_text() {
