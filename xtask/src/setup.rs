@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use assisted_lab_tools::{
-    COREOS_INSTALLER, S3S_FS, cluster_api, docker_registry, installed, installed_root, kafka, kubernetes, on_path,
-    postgres,
+    COREOS_INSTALLER, S3S_FS, cluster_api, docker_registry, installed, installed_root, kafka, kubernetes,
+    on_path, postgres,
 };
 use clap::{Args, ValueEnum};
 

@@ -20,7 +20,8 @@ use crate::run::{cache, cargo, programs, root, step, target_dir};
 use crate::{book, check_citations, check_deps, check_recipes, check_shell, contract, dist, docs, setup, ui};
 use binaries::{Binary, What};
 use needs::{
-    CHROMIUM, CLUSTER_API, COREOS_INSTALLER, HOST_PROGRAM, KAFKA, KUBERNETES, LAB_IMAGE, PROGRAMS, PYTHON, S3, UI,
+    CHROMIUM, CLUSTER_API, COREOS_INSTALLER, HOST_PROGRAM, KAFKA, KUBERNETES, LAB_IMAGE, PROGRAMS, PYTHON,
+    S3, UI,
 };
 use results::{Skip, Sum};
 use stage::{End, Ended, Kind, Stage};

@@ -153,6 +153,7 @@ pub(super) const ADDITIONS: &[Addition] = &[
         what: "operation v2GetMachineOSConfig",
         reason: "the controller applies the user's MachineOSConfig once the image is there",
     },
+    Addition {
         what: "operation v2ListMachines",
         reason: "machines with a management controller are started by their owner's own scripts otherwise, or by hand",
     },
