@@ -46,12 +46,12 @@ impl Lock {
 
     /// The process that holds the lock.
     pub(crate) fn holder(machine: &Machine) -> Result<Option<Pid>, LockError> {
-        let mut file = open(machine)?;
+        let file = open(machine)?;
         if flock(&file, FlockOperation::NonBlockingLockShared).is_ok() {
             return Ok(None);
         }
         let mut text = String::new();
-        file.by_ref().take(32).read_to_string(&mut text)?;
+        (&file).take(32).read_to_string(&mut text)?;
         Ok(text.trim().parse().ok().and_then(Pid::from_raw))
     }
 }
