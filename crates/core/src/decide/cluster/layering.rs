@@ -243,9 +243,6 @@ pub fn report(facts: &Facts, pool: &str, report: LayeringReport) -> Result<Decis
 
 /// Puts a build in the place of what was known of its pool.
 fn keep(record: &mut ClusterRecord, build: LayeringBuild) {
-    if build.state == BuildState::Failed {
-        record.cluster.status_info = failure(&build);
-    }
     record.layering.builds.retain(|known| known.pool != build.pool);
     record.layering.builds.push(build);
     record.layering.builds.sort_by_key(|build| build.pool);

@@ -127,10 +127,7 @@ fn what_users_see_of_it() {
     assert_eq!(events(&facts, &failed), ["ocl_build_failed"]);
     let failed = after(&facts, &failed);
     assert_eq!(state(&failed).status, LayeringStatus::Failed);
-    assert_eq!(
-        failed.cluster.unwrap().cluster.status_info,
-        "OS image build failed for pool master: RUN exits with 1"
-    );
+    assert_eq!(state(&failed).status_info, "OS image build failed for pool master: RUN exits with 1");
     let ready = after(&facts, &json!({"state": "ready", "image": IMAGE}));
     assert_eq!(
         events(&ready, &json!({"state": "ready", "image": IMAGE, "adopted": true})),
