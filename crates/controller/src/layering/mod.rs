@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cluster::{MACHINE_CONFIG, MACHINE_CONFIG_POOL, MACHINE_OS_CONFIG, is_absent, proxies, status};
-use crate::run::Context;
+use crate::context::Context;
 use crate::wait::poll_until;
 use adopt::{Adoption, Facts, NodeFacts};
 
