@@ -234,7 +234,7 @@ mod tests {
             (step.stage, step.step, step.text.as_str()),
             (Some((2, 3)), (1, 2), "STEP 1/2: RUN dnf -y install strace")
         );
-        assert_eq!(step.percent((2, 3)), 30 + 50 * 33 / 100);
+        assert_eq!(step.percent((2, 3)), 46);
         let single = Step::read("STEP 7/12: RUN x").unwrap();
         assert_eq!((single.stage, single.percent((0, 1))), (None, 55));
         for line in [
