@@ -147,7 +147,7 @@ impl Server {
         let group = if kind.ends_with("ControlPlane") { GROUPS[1] } else { GROUPS[0] };
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
         let mut object = DynamicObject::new(name, &resource);
-        object.data = json!({"spec": spec});
+        object.data = Value::Object([("spec".to_owned(), spec)].into_iter().collect());
         object
     }
 
@@ -159,12 +159,13 @@ impl Server {
         };
         let mut spec = json!({"config": {"baseDomain": "example.com"}, "distributionVersion": "4.20.0",
             "machineTemplate": {"infrastructureRef": reference}});
-        for (member, value) in fields.as_object().unwrap() {
-            match value.as_object() {
-                Some(members) if spec[member].is_object() => {
-                    spec[member].as_object_mut().unwrap().extend(members.clone());
+        let Value::Object(fields) = fields else { panic!("{fields} are no fields") };
+        for (member, value) in fields {
+            match value {
+                Value::Object(members) if spec[&member].is_object() => {
+                    spec[&member].as_object_mut().unwrap().extend(members);
                 }
-                _ => spec[member] = value.clone(),
+                value => spec[&member] = value,
             }
         }
         self.object("OpenshiftAssistedControlPlane", version, name, spec)
