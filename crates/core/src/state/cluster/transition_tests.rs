@@ -62,6 +62,13 @@ fn generated(mut facts: Facts) -> Facts {
     facts
 }
 
+/// The service makes the DNS records of the cluster's domain.
+fn managed(mut facts: Facts) -> Facts {
+    let domain = facts.test_cluster().base_dns_domain.clone();
+    std::sync::Arc::make_mut(&mut facts.policy).clusters.managed_domains.insert(domain);
+    facts
+}
+
 fn failed_to_generate(facts: Facts) -> Facts {
     facts.with_cluster(|cluster| preparation::set(cluster, Preparation::Failed, "because"))
 }
@@ -156,51 +163,52 @@ fn cases() -> Vec<Case> {
         ),
         (6, generated(cluster(prep, &ok(5))), Installing, "Installation in progress", &[CHANGED]),
         (6, generated(single(prep, Fit)), Installing, "Installation in progress", &[CHANGED]),
+        (7, managed(generated(cluster(prep, &ok(3)))), prep, "", &[]),
         (
-            7,
+            8,
             cluster(prep, &[Fit, Checked, H::Disconnected]),
             Insufficient,
             "At least one host has stopped preparing for installation",
             &[CHANGED],
         ),
         (
-            8,
+            9,
             since(generated(cluster(prep, &[Fit, Fit, Unfit])), 19),
             Ready,
             "Cluster failed to prepare for installation",
             &[CHANGED],
         ),
         (
-            8,
+            9,
             failed_to_generate(generated(cluster(prep, &ok(3)))),
             Ready,
             "Cluster failed to prepare for installation",
             &[CHANGED],
         ),
-        (24, since(cluster(prep, &ok(3)), 18), prep, "", &[]),
-        (24, generated(cluster(prep, &[Fit, Fit, Known])), prep, "", &[]),
+        (25, since(cluster(prep, &ok(3)), 18), prep, "", &[]),
+        (25, generated(cluster(prep, &[Fit, Fit, Known])), prep, "", &[]),
         // What waits for a person.
-        (9, cluster(ipua, &[Done, Stuck, Failed]), Error, "cluster has hosts in error", &[CHANGED, FAILED]),
+        (10, cluster(ipua, &[Done, Stuck, Failed]), Error, "cluster has hosts in error", &[CHANGED, FAILED]),
         (
-            10,
+            11,
             begun(cluster(ipua, &[Done, Stuck, Done]), day + 1),
             Error,
             "cluster installation timed out while pending user action (a manual booting from installation disk)",
             &[CHANGED, FAILED],
         ),
-        (15, begun(cluster(ipua, &[Done, Stuck, Done]), day), ipua, "", &[]),
-        (16, cluster(ipua, &[Done, Busy, Done]), Installing, "Installation in progress", &[CHANGED]),
-        (16, single(ipua, Busy), Installing, "Installation in progress", &[CHANGED]),
-        (17, cluster(ipua, &[Done, Done, Done]), Finalizing, "Finalizing cluster installation", &[CHANGED]),
+        (16, begun(cluster(ipua, &[Done, Stuck, Done]), day), ipua, "", &[]),
+        (17, cluster(ipua, &[Done, Busy, Done]), Installing, "Installation in progress", &[CHANGED]),
+        (17, single(ipua, Busy), Installing, "Installation in progress", &[CHANGED]),
+        (18, cluster(ipua, &[Done, Done, Done]), Finalizing, "Finalizing cluster installation", &[CHANGED]),
         (
-            18,
+            19,
             cluster(Installing, &[Busy, Stuck, Done]),
             ipua,
             "Cluster has hosts pending user action",
             &[CHANGED],
         ),
         (
-            18,
+            19,
             cluster(Finalizing, &[Done, Done, Done, Stuck]),
             ipua,
             "Cluster has hosts pending user action",
@@ -208,45 +216,45 @@ fn cases() -> Vec<Case> {
         ),
         // Limits of an installation.
         (
-            11,
+            12,
             soft(begun(cluster(Installing, &[Busy; 3]), day + 1)),
             Error,
             "cluster installation timeout (1440 minutes) has expired",
             &[CHANGED, FAILED],
         ),
         (
-            11,
+            12,
             settled(soft(begun(cluster(Finalizing, &[Done; 3]), day + 1))),
             Error,
             "cluster installation timeout (1440 minutes) has expired",
             &[CHANGED, FAILED],
         ),
-        (20, begun(cluster(Installing, &[Busy; 3]), day + 1), Installing, "Installation in progress", &[]),
+        (21, begun(cluster(Installing, &[Busy; 3]), day + 1), Installing, "Installation in progress", &[]),
         (
-            12,
+            13,
             since(cluster(Finalizing, &[Done; 3]), 301),
             Error,
             "Cluster installation timeout while finalizing",
             &[CHANGED, FAILED],
         ),
-        (24, soft(since(cluster(Finalizing, &[Done; 3]), 301)), Finalizing, "", &[]),
+        (25, soft(since(cluster(Finalizing, &[Done; 3]), 301)), Finalizing, "", &[]),
         (
-            13,
+            14,
             staged(cluster(Finalizing, &[Done; 3]), AddingRouterCa, 71),
             Error,
             "Cluster finalizing stage 'Adding router ca' has been timed out after timeout duration of 70 minutes",
             &[CHANGED, FAILED],
         ),
-        (24, staged(cluster(Finalizing, &[Done; 3]), AddingRouterCa, 70), Finalizing, "", &[]),
+        (25, staged(cluster(Finalizing, &[Done; 3]), AddingRouterCa, 70), Finalizing, "", &[]),
         (
-            14,
+            15,
             staged(cluster(Finalizing, &[Done; 3]), ApplyingOlmManifests, 11),
             Finalizing,
             "Cluster finalizing stage 'Applying olm manifests' is taking longer than the expected duration (10 minutes). To troubleshoot use kubeconfig or connect to any node using ssh",
             &["finalizing_stage_timed_out"],
         ),
         (
-            14,
+            15,
             settled(soft(staged(cluster(Finalizing, &[Done; 3]), WaitingForClusterOperators, 71))),
             Finalizing,
             "Cluster finalizing stage 'Waiting for cluster operators' is taking longer than the expected duration (70 minutes). To troubleshoot use kubeconfig or connect to any node using ssh",
@@ -254,49 +262,49 @@ fn cases() -> Vec<Case> {
         ),
         // The end.
         (
-            19,
+            20,
             cluster(Installing, &[Done, Done, Done, Busy]),
             Finalizing,
             "Finalizing cluster installation",
             &[CHANGED],
         ),
-        (20, cluster(Installing, &[Done, Begun, Done]), Installing, "Installation in progress", &[]),
+        (21, cluster(Installing, &[Done, Begun, Done]), Installing, "Installation in progress", &[]),
         (
-            21,
+            22,
             settled(cluster(Finalizing, &[Done; 5])),
             Installed,
             "Cluster is installed",
             &[CHANGED, "cluster_installation_completed"],
         ),
         (
-            21,
+            22,
             settled(cluster(Finalizing, &[Done, Done, Done, Done, Done, Failed])),
             Installed,
             "Cluster is installed but some workers did not join",
             &[CHANGED, "cluster_installation_completed"],
         ),
-        (24, cluster(Finalizing, &[Done; 5]), Finalizing, "", &[]),
-        (24, settled(cluster(Finalizing, &[Done, Done, Done, Busy])), Finalizing, "", &[]),
+        (25, cluster(Finalizing, &[Done; 5]), Finalizing, "", &[]),
+        (25, settled(cluster(Finalizing, &[Done, Done, Done, Busy])), Finalizing, "", &[]),
         (
-            22,
+            23,
             cluster(Installing, &[Busy, Busy, Failed]),
             Error,
             "cluster has hosts in error",
             &[CHANGED, FAILED],
         ),
         (
-            22,
+            23,
             cluster(Installing, &[Busy, Busy, Busy, Busy, Failed]),
             Error,
             "cluster has hosts in error",
             &[CHANGED, FAILED],
         ),
-        (23, since(cluster(Error, &[Failed; 3]), 11), Error, "", &[]),
-        (23, since(cluster(Cancelled, &[]), 11), Cancelled, "", &[]),
-        (24, since(cluster(Error, &[Failed; 3]), 10), Error, "", &[]),
-        (24, since(cluster(Installed, &[Done; 3]), 11), Installed, "", &[]),
-        (24, cluster(AddingHosts, &[Known]), AddingHosts, "", &[]),
-        (24, cluster(Unmonitored, &[]), Unmonitored, "", &[]),
+        (24, since(cluster(Error, &[Failed; 3]), 11), Error, "", &[]),
+        (24, since(cluster(Cancelled, &[]), 11), Cancelled, "", &[]),
+        (25, since(cluster(Error, &[Failed; 3]), 10), Error, "", &[]),
+        (25, since(cluster(Installed, &[Done; 3]), 11), Installed, "", &[]),
+        (25, cluster(AddingHosts, &[Known]), AddingHosts, "", &[]),
+        (25, cluster(Unmonitored, &[]), Unmonitored, "", &[]),
     ]
 }
 
@@ -416,7 +424,7 @@ fn effects() {
 #[test]
 fn a_single_node_needs_an_address() {
     let lost = |facts: Facts| facts.with_machine_networks(&["10.9.0.0/24"]);
-    assert_eq!(row(&lost(generated(single(PreparingForInstallation, H::PreparingSuccessful)))), Some(24));
+    assert_eq!(row(&lost(generated(single(PreparingForInstallation, H::PreparingSuccessful)))), Some(25));
     assert_eq!(row(&lost(single(InstallingPendingUserAction, H::InstallingInProgress))), None);
 }
 
