@@ -94,7 +94,7 @@ pub fn policy(settings: &Settings) -> Result<Policy, SettingsError> {
         ),
         layering: copy!(
             Layering from settings.layering =>
-                min_openshift_version, allow_generated_mosc, min_disk_gb, min_memory_gib, replica_gib
+                preview, min_openshift_version, allow_generated_mosc, min_disk_gb, min_memory_gib, replica_gib
         ),
     })
 }

@@ -100,9 +100,10 @@ fn the_service_boots_a_machine_for_an_administrator() {
         ManagementController::start(uuid, "52:54:00:7e:10:03", None, controller_dir.path()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let client = assisted_client::Client::builder(&service.url).build().unwrap();
+    let system = controller.system.clone();
     let params = |name: &str, password: &str| assisted_wire::rack::MachineCreateParams {
         name: name.to_owned(),
-        system: controller.system.clone(),
+        system: system.clone(),
         user: ManagementController::USER.to_owned(),
         password: password.into(),
         insecure: None,

@@ -221,6 +221,11 @@ impl OnClusterLayering {
     }
 
     fn check_enabled(&self, policy: &Policy) -> Result<(), String> {
+        if !policy.layering.preview {
+            return Err("mode is Enabled, which this service takes with OCL_PREVIEW=true only: image mode at installation is tried \
+                        in parts, and has installed no cluster yet"
+                .to_owned());
+        }
         if self.machine_os_configs() == MachineOsConfigs::Required {
             return if self.pools.is_empty() {
                 Ok(())
@@ -304,6 +309,7 @@ mod tests {
 
     fn check(value: Value, generates: bool) -> Result<(), String> {
         let mut policy = Policy::default();
+        policy.layering.preview = true;
         policy.layering.allow_generated_mosc = generates;
         serde_json::from_value::<OnClusterLayering>(value).unwrap().check(&policy)
     }
@@ -326,6 +332,13 @@ mod tests {
         {
             assert!(!of_overrides(text).is_some_and(|read| read.is_enabled()), "{text}");
         }
+    }
+
+    #[test]
+    fn nobody_gets_it_unasked() {
+        let asked: OnClusterLayering = serde_json::from_value(json!({"mode": "Enabled"})).unwrap();
+        assert!(asked.check(&Policy::default()).unwrap_err().contains("OCL_PREVIEW"));
+        assert_eq!(OnClusterLayering::default().check(&Policy::default()), Ok(()));
     }
 
     #[test]

@@ -203,6 +203,8 @@ part! {
 part! {
     /// Image mode at installation.
     Layering {
+        /// Whether clusters may ask for it.
+        preview: bool = false;
         /// The oldest release that takes images over.
         min_openshift_version: String = "4.21.0-0".to_owned();
         /// Whether MachineOSConfigs are made where users bring none.

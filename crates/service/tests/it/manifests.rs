@@ -13,7 +13,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::lab::{Database, Lab, content, on_both_engines, refusal};
+use crate::lab::{Database, Lab, Time, content, on_both_engines, refusal};
 use crate::stages::in_status;
 
 on_both_engines![
@@ -292,7 +292,7 @@ async fn there_is_an_end_to_manifests() {
 }
 
 async fn machine_os_configs(database: Database) {
-    let lab = Lab::start(&database).await;
+    let lab = Lab::with(&database, Time::default(), |settings| settings.layering.preview = true).await;
     let id = lab.single_node().await.id;
     let text = include_str!("../data/image_mode.yaml");
     let info = || async { lab.get_cluster(id).await.validations_info };

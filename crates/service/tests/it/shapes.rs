@@ -414,7 +414,10 @@ fn image_mode() -> Shape {
     Shape::new("image-mode", [3, 0, 2], V4)
         .with(json!({"install_config_overrides": r#"{"onClusterLayering":{"mode":"Enabled"}}"#}))
         .user("manifests/images.yaml", IMAGES)
-        .set(|policy| policy.service.service_base_url = "https://assisted.example.com".to_owned())
+        .set(|policy| {
+            policy.service.service_base_url = "https://assisted.example.com".to_owned();
+            policy.layering.preview = true;
+        })
 }
 
 /// The files of a config, by their paths, with what they hold.

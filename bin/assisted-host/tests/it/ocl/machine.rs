@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use assisted_testkit::tls::Authority;
+use assisted_testkit::Authority;
 use assisted_testkit::{Access, DockerRegistry, tied};
 use serde_json::{Value, json};
 

@@ -6,6 +6,8 @@ use assisted_wire::host::HostRole;
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::network::{LoadBalancer, LoadBalancerType};
 use assisted_wire::platform::{Platform, PlatformExternal, PlatformType};
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::document::{
@@ -314,7 +316,9 @@ fn authorities_come_together() {
 
 #[test]
 fn layering_is_kept_from_the_installer() {
-    let enabled = overridden(&lab(), &json!({"onClusterLayering": {"mode": "Enabled"}})).unwrap();
+    let mut facts = lab();
+    Arc::make_mut(&mut facts.policy).layering.preview = true;
+    let enabled = overridden(&facts, &json!({"onClusterLayering": {"mode": "Enabled"}})).unwrap();
     assert_eq!(enabled["onClusterLayering"], json!({"mode": "Enabled"}));
     let given = json!({"onClusterLayering": {"MODE": "Disabled", "registry": {"port": 22626}, "buildTimeoutMinutes": 15}});
     let text = text(&lab(), &given.to_string()).unwrap();

@@ -65,7 +65,7 @@ fn generated(mut facts: Facts) -> Facts {
 /// The service makes the DNS records of the cluster's domain.
 fn managed(mut facts: Facts) -> Facts {
     let domain = facts.test_cluster().base_dns_domain.clone();
-    std::sync::Arc::make_mut(&mut facts.policy).clusters.managed_domains.insert(domain);
+    Arc::make_mut(&mut facts.policy).clusters.managed_domains.insert(domain);
     facts
 }
 

@@ -66,6 +66,7 @@ pub(super) fn facts(layering: &str) -> Facts {
     };
     let mut policy = assisted_core::policy::Policy::default();
     policy.service.service_base_url = "https://assisted.example.com".to_owned();
+    policy.layering.preview = true;
     policy.layering.allow_generated_mosc = true;
     Facts {
         cluster: Some(serde_json::from_value(json!({"cluster": cluster})).unwrap()),
