@@ -235,7 +235,7 @@ async fn connection<S>(
         asks.store(true, Ordering::Relaxed);
         let (api, limit, version) = (api.clone(), limit.clone(), request.version());
         async move {
-            let mut answer = api.answer(request).await;
+            let mut answer = Box::pin(api.answer(request)).await;
             if version <= Version::HTTP_11 && limit.is_large() {
                 answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }

@@ -173,7 +173,12 @@ mod tests {
             for (number, name) in names.iter().enumerate() {
                 // A name that begins with dots shares the beginning of the one before it; two may share a default.
                 let name = name.replace('…', names[0].trim_end_matches("_UNREADY_DURATION"));
-                variables.push((name, defaults.get(number).or(defaults.first()).copied()));
+                // Images are our own.
+                let default = match name.as_str() {
+                    "CONTROLLER_IMAGE" => Some("quay.io/assisted/assisted-installer-controller:latest"),
+                    _ => defaults.get(number).or(defaults.first()).copied(),
+                };
+                variables.push((name, default));
             }
         }
         variables

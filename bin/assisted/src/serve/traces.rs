@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use assisted_base::error::chain;
 use assisted_base::http::{Proxies, Trust, authorities_of_file, builder, read, web_url};
-use assisted_config::{Sampler as Wanted, Share, Telemetry};
+use assisted_config::{OtlpProtocol, Sampler as Wanted, Share, Telemetry};
 use opentelemetry::KeyValue;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
@@ -50,7 +50,9 @@ pub(crate) fn provider(set: &Telemetry, runtime: &Handle) -> Result<Option<SdkTr
         .with_http_client(Collector { client, runtime: runtime.clone(), is_away: AtomicBool::new(false) })
         .with_endpoint(endpoint)
         .with_timeout(limit)
-        .with_protocol(Protocol::HttpBinary)
+        .with_protocol(match set.otlp_protocol {
+            OtlpProtocol => Protocol::HttpBinary,
+        })
         .with_headers(headers.into_iter().collect::<HashMap<_, _>>())
         .build()
         .context("traces can't be sent with these settings")?;

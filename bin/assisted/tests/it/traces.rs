@@ -1,57 +1,16 @@
 //! Traces, as a collector reads them.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use assisted_testkit::{Server, built};
+use assisted_testkit::{Answer, Received, Receiver, Server, built};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
-
-/// Heads and bodies of requests.
-type Seen = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
-
-fn collector() -> (String, Seen) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (url, seen) = (format!("http://{}", listener.local_addr().unwrap()), Seen::default());
-    let all = Arc::clone(&seen);
-    std::thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            let all = Arc::clone(&all);
-            std::thread::spawn(move || serve(stream, &all));
-        }
-    });
-    (url, seen)
-}
-
-fn serve(stream: TcpStream, seen: &Seen) {
-    let mut stream = BufReader::new(stream);
-    loop {
-        let (mut head, mut length) = (String::new(), 0);
-        loop {
-            let mut line = String::new();
-            if stream.read_line(&mut line).unwrap_or_default() == 0 {
-                return;
-            }
-            if line == "\r\n" {
-                break;
-            }
-            if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap();
-            }
-            head.push_str(&line);
-        }
-        let mut body = vec![0; length];
-        stream.read_exact(&mut body).unwrap();
-        seen.lock().unwrap().push((head, body));
-        stream.get_mut().write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
-    }
-}
 
 fn attributes(all: &[KeyValue]) -> BTreeMap<&str, String> {
     let text = |value: &Option<AnyValue>| match value.as_ref().and_then(|value| value.value.as_ref()) {
@@ -79,11 +38,11 @@ fn ask(url: &str, what: &str, headers: &str, body: &str) -> String {
 
 #[test]
 fn a_collector_gets_requests_work_and_commits_without_secrets() {
-    let (url, seen) = collector();
+    let collector = Receiver::start(Answer::Status(200)).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let mut server = Server::start(&built("assisted").unwrap(), dir.path(), |command| {
         command.envs([
-            ("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str()),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url.as_str()),
             ("OTEL_EXPORTER_OTLP_HEADERS", "x-team=blue"),
             ("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=lab"),
             ("ENABLE_IMAGE_SERVICE", "false"),
@@ -110,10 +69,10 @@ fn a_collector_gets_requests_work_and_commits_without_secrets() {
     // What was not sent yet is sent before it ends.
     assert!(server.stop().unwrap().success(), "{}", server.log());
 
-    let seen = seen.lock().unwrap();
-    assert!(!seen.is_empty(), "nothing was sent: {}", server.log());
+    let received = collector.received();
+    assert!(!received.is_empty(), "nothing was sent: {}", server.log());
     let mut spans: Vec<Span> = Vec::new();
-    for (head, body) in seen.iter() {
+    for Received { head, body, .. } in &received {
         assert!(head.starts_with("POST /v1/traces HTTP/1.1"), "{head}");
         let head = head.to_lowercase();
         assert!(

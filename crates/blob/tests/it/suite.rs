@@ -82,7 +82,7 @@ macro_rules! in_all_places {
                 super::$test(super::Place::Bucket(super::Server::Moto)).await;
             })+
         }
-        mod second_server {
+        mod everything_on_a_second_server {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn $test() {
                 super::$test(super::Place::Bucket(super::Server::S3sFs)).await;
@@ -351,7 +351,7 @@ async fn a_bucket_that_is_not_there_is_made_or_told() {
 }
 
 #[tokio::test]
-async fn a_wrong_secret_is_told() {
+async fn everything_of_a_wrong_secret_is_told() {
     let place = S3 { secret_key: "guess".into(), ..bucket_at(Server::S3sFs, true) };
     let told = assisted_base::error::chain(&Blob::bucket(place).await.unwrap_err());
     assert!(told.contains("is not open to AWS_ACCESS_KEY_ID") && !told.contains("guess"), "{told}");

@@ -55,7 +55,7 @@ impl Layered<'_> {
             (Ok(()), _) => {}
             // The node has its own copy, or a registry that it reaches: one more restart makes up for it.
             (Err(error), Some(Ok(()))) => {
-                warn!(%error, "the first start is in the release's image, the second in the pool's")
+                warn!(%error, "the first start is in the release's image, the second in the pool's");
             }
             (Err(error), None) if !self.is_embedded() => {
                 warn!(%error, "the first start is in the release's image, the second in the pool's");

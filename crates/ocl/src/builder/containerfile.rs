@@ -32,23 +32,23 @@ const PROGRAM: &str = "/usr/lib/dracut/modules.d/30ignition/ignition";
 pub(crate) fn render(parts: &Parts<'_>) -> String {
     let mut text = format!("FROM {} AS configs\n", parts.base);
     if parts.bakes {
-        let _ = write!(
+        let _ = writeln!(
             text,
             "RUN --mount=type=bind,source={IGNITION},target=/run/ocl-ignition.json ln -s {PROGRAM} /usr/bin/ignition-apply && \
              container=oci /usr/bin/ignition-apply --ignore-unsupported /run/ocl-ignition.json && \
-             rm /usr/bin/ignition-apply && ostree container commit\n"
+             rm /usr/bin/ignition-apply && ostree container commit"
         );
     }
     if parts.trusts {
-        let _ = write!(
+        let _ = writeln!(
             text,
             "COPY {AUTHORITIES} /etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt\n\
-             RUN update-ca-trust && ostree container commit\n"
+             RUN update-ca-trust && ostree container commit"
         );
     }
-    let _ = write!(
+    let _ = writeln!(
         text,
-        "LABEL machineconfig={} machineconfigpool={} baseOSContainerImage={} io.openshift.release={} ocl.assisted/cluster={}\n",
+        "LABEL machineconfig={} machineconfigpool={} baseOSContainerImage={} io.openshift.release={} ocl.assisted/cluster={}",
         parts.rendered, parts.pool, parts.base, parts.release_version, parts.cluster_id
     );
     text.push_str(parts.user);

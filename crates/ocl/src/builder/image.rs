@@ -128,7 +128,7 @@ impl Attempt<'_> {
             None => cmd.arg("--tls-verify=false"),
         };
         let done = cmd.arg(Builder::local_name(self.pool)).arg(format!("docker://{to}")).merged().run().await;
-        let text = done.as_ref().map(|done| done.text()).unwrap_or_default();
+        let text = done.as_ref().map(assisted_base::process::CmdOutput::text).unwrap_or_default();
         let log = format!("{}/push-{}-{}.log", paths::STATE, self.pool, self.number);
         self.machine
             .write(&log, 0o600, super::redact(&text))

@@ -83,7 +83,8 @@ mod tests {
 
     #[test]
     fn what_may_pass_is_tried_again() {
-        let place = |cause| PullError { reference: Box::new("a/b".parse().unwrap()), cause };
+        let place =
+            |cause| PullError { reference: Box::new("registry.example.com/a/b:c".parse().unwrap()), cause };
         for (error, retriable) in [
             (RegistryError::Unreachable("x".into()), true),
             (RegistryError::Server(502), true),

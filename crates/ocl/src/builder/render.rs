@@ -78,7 +78,7 @@ pub(crate) async fn run(machine: &Machine, config: &Config, pass: Pass, auth: &s
     let cmd =
         cmd.arg(format!("--manifest-dir={INPUT}")).args(["--dest-dir=/etc/mcs/bootstrap", &secret, &version]);
     let done = cmd.merged().run().await;
-    let text = done.as_ref().map(|done| done.text()).unwrap_or_default();
+    let text = done.as_ref().map(assisted_base::process::CmdOutput::text).unwrap_or_default();
     machine
         .write(pass.log(), 0o600, super::redact(&text))
         .map_err(|error| failed(format!("{}: {error}", pass.log())))?;

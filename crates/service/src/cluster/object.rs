@@ -96,7 +96,7 @@ impl Clusters {
         described: &Described,
     ) -> Result<Cluster, Error> {
         let created = create(params, &self.available.policy(), &self.new_cluster(caller))?;
-        self.insert_described(caller, created, described).await
+        Box::pin(self.insert_described(caller, created, described)).await
     }
 
     /// Registers the installed cluster that an object describes, so that hosts can be added to it.
@@ -111,7 +111,7 @@ impl Clusters {
         described: &Described,
     ) -> Result<Cluster, Error> {
         let created = import(params, &self.new_cluster(caller))?;
-        self.insert_described(caller, created, described).await
+        Box::pin(self.insert_described(caller, created, described)).await
     }
 
     async fn insert_described(

@@ -118,7 +118,7 @@ impl Sweeper {
             let found = match sweep {
                 Sweep::InactiveClusters => self.deregister_inactive_clusters(before, limit).await?,
                 Sweep::Deregistered => self.delete_deregistered(before, limit).await?,
-                Sweep::UnusedInfraEnvs => self.remove_unused_infra_envs(before, limit).await?,
+                Sweep::UnusedInfraEnvs => Box::pin(self.remove_unused_infra_envs(before, limit)).await?,
             };
             next = Some(later(now, rule.pause(found)));
         }

@@ -1,15 +1,12 @@
 //! Events and states on their way to others: to a broker, and to a server that is away, refuses, and dies amid an answer.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
 
 use assisted_core::model::host::HostKey;
 use assisted_service::Work;
 use assisted_service::event::ListEvents;
 use assisted_store::Sink;
-use assisted_testkit::{Authority, Kafka as Broker};
+use assisted_testkit::{Answer, Authority, Kafka as Broker};
 use assisted_wire::host::HostStatus;
 use assisted_wire::id::ClusterId;
 use rskafka::client::ClientBuilder;
@@ -25,83 +22,31 @@ on_both_engines! {
     the_oldest_give_way,
 }
 
-/// What a receiver does with a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Does {
-    Takes,
-    /// It has it, and dies before it says so.
-    Dies,
-    Answers(u16),
-}
+/// What a receiver answers that takes what it is sent.
+const TAKES: Answer = Answer::Status(204);
 
-/// A server that remembers what it was sent.
-#[derive(Clone)]
-struct Receiver {
-    url: String,
-    does: Arc<Mutex<Does>>,
-    seen: Arc<Mutex<Vec<Value>>>,
-}
+/// Who is told.
+struct Receiver(assisted_testkit::Receiver);
 
 impl Receiver {
     fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let receiver = Self {
-            url: format!("http://{}/events", listener.local_addr().unwrap()),
-            does: Arc::new(Mutex::new(Does::Takes)),
-            seen: Arc::default(),
-        };
-        let own = receiver.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let own = own.clone();
-                std::thread::spawn(move || own.serve(stream));
-            }
-        });
-        receiver
+        Self(assisted_testkit::Receiver::start(TAKES).unwrap())
     }
 
-    fn serve(&self, stream: TcpStream) {
-        let mut stream = BufReader::new(stream);
-        loop {
-            let mut length = 0;
-            loop {
-                let mut line = String::new();
-                if stream.read_line(&mut line).unwrap_or_default() == 0 {
-                    return;
-                }
-                if line == "\r\n" {
-                    break;
-                }
-                if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
-                }
-            }
-            let mut body = vec![0; length];
-            stream.read_exact(&mut body).unwrap();
-            let does = *self.does.lock().unwrap();
-            if !matches!(does, Does::Answers(_)) {
-                self.seen.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
-            }
-            let status = match does {
-                Does::Takes => 204,
-                Does::Dies => return,
-                Does::Answers(status) => status,
-            };
-            write!(stream.get_mut(), "HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n").unwrap();
-        }
+    fn set(&self, answer: Answer) {
+        self.0.answer_with(answer);
     }
 
-    fn set(&self, does: Does) {
-        *self.does.lock().unwrap() = does;
-    }
-
+    /// What it has: it may have died before it said so.
     fn seen(&self) -> Vec<Value> {
-        self.seen.lock().unwrap().clone()
+        let mut received = self.0.received();
+        received.retain(|received| [TAKES, Answer::Nothing].contains(&received.answer));
+        received.iter().map(|received| serde_json::from_slice(&received.body).unwrap()).collect()
     }
 
     async fn lab(&self, database: &Database, time: Time) -> Lab {
         Lab::with(database, time, |settings| {
-            settings.stream.webhook_url.clone_from(&self.url);
+            settings.stream.webhook_url = format!("{}/events", self.0.url);
             settings.stream.webhook_secret = "hush".into();
             settings.stream.webhook_kinds =
                 ["Event", "ClusterState", "HostState", "InfraEnv"].map(str::to_owned).to_vec();
@@ -209,7 +154,7 @@ async fn what_changes_is_told_without_secrets(database: Database) {
 async fn nothing_is_lost_while_the_receiver_is_away(database: Database) {
     let receiver = Receiver::start();
     let lab = receiver.lab(&database, Time::default()).await;
-    receiver.set(Does::Answers(503));
+    receiver.set(Answer::Status(503));
     let (cluster_id, host) = cluster_with_secrets(&lab).await;
     let row = eventually("tried", async || {
         let rows = lab.service.work().list(&lab.caller, None).await.unwrap().rows;
@@ -226,7 +171,7 @@ async fn nothing_is_lost_while_the_receiver_is_away(database: Database) {
     assert!(before.len() > 5 && receiver.seen().is_empty(), "{before:?}");
 
     // It takes the first, and is gone before it says so: whoever sends can't know, and another process goes on.
-    receiver.set(Does::Dies);
+    receiver.set(Answer::Nothing);
     eventually("died", async || {
         lab.pass(64);
         if receiver.seen().is_empty() { Err("nothing was sent".to_owned()) } else { Ok(()) }
@@ -234,7 +179,7 @@ async fn nothing_is_lost_while_the_receiver_is_away(database: Database) {
     .await;
     let time = lab.time.clone();
     lab.stop().await;
-    receiver.set(Does::Takes);
+    receiver.set(TAKES);
     let lab = receiver.lab(&database, time).await;
     lab.report_all(host, 1).await;
     until_sent(&lab, Sink::Webhook).await;
@@ -259,7 +204,7 @@ async fn nothing_is_lost_while_the_receiver_is_away(database: Database) {
 async fn what_is_refused_is_set_aside_and_released(database: Database) {
     let receiver = Receiver::start();
     let lab = receiver.lab(&database, Time::default()).await;
-    receiver.set(Does::Answers(400));
+    receiver.set(Answer::Status(400));
     lab.infra_env(None).await;
     eventually("set aside", async || {
         lab.pass(64);
@@ -269,7 +214,7 @@ async fn what_is_refused_is_set_aside_and_released(database: Database) {
     .await;
     let metrics = String::from_utf8(lab.service.metrics().text().await.unwrap()).unwrap();
     assert!(metrics.contains(r#"assisted_outbox_set_aside{sink="webhook"}"#), "{metrics}");
-    receiver.set(Does::Takes);
+    receiver.set(TAKES);
     // What comes after it is not held up.
     lab.infra_env(None).await;
     until_sent(&lab, Sink::Webhook).await;
@@ -291,7 +236,7 @@ async fn what_is_refused_is_set_aside_and_released(database: Database) {
 async fn the_oldest_give_way(database: Database) {
     let receiver = Receiver::start();
     let lab = receiver.lab(&database, Time::default()).await;
-    receiver.set(Does::Answers(500));
+    receiver.set(Answer::Status(500));
     for _ in 0..120 {
         lab.infra_env(None).await;
     }

@@ -1,10 +1,9 @@
 //! What is told about clusters whose installation has ended: once, without credentials, and only where that is set.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::io::Read;
 
 use assisted_service::event::ListEvents;
+use assisted_testkit::{Answer, Received, Receiver};
 use assisted_wire::cluster::ClusterStatus;
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
@@ -14,49 +13,7 @@ use crate::lab::{Database, Lab, Time, eventually, on_both_engines};
 
 on_both_engines! { a_cluster_is_told_about_once, }
 
-type Seen = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
-
-/// A server that takes everything, or nothing.
-fn receiver(takes: &Arc<Mutex<bool>>) -> (String, Seen) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (url, seen) = (format!("http://{}/upload", listener.local_addr().unwrap()), Seen::default());
-    let (all, takes) = (Arc::clone(&seen), Arc::clone(takes));
-    std::thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            let (all, takes) = (Arc::clone(&all), Arc::clone(&takes));
-            std::thread::spawn(move || serve(stream, &all, &takes));
-        }
-    });
-    (url, seen)
-}
-
-fn serve(stream: TcpStream, seen: &Seen, takes: &Mutex<bool>) {
-    let mut stream = BufReader::new(stream);
-    loop {
-        let (mut head, mut length) = (String::new(), 0);
-        loop {
-            let mut line = String::new();
-            if stream.read_line(&mut line).unwrap_or_default() == 0 {
-                return;
-            }
-            if line == "\r\n" {
-                break;
-            }
-            if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap();
-            }
-            head.push_str(&line);
-        }
-        let mut body = vec![0; length];
-        stream.read_exact(&mut body).unwrap();
-        let takes = *takes.lock().unwrap();
-        if head.starts_with("POST") {
-            seen.lock().unwrap().push((head, body));
-        }
-        let status = if takes { 202 } else { 500 };
-        write!(stream.get_mut(), "HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n").unwrap();
-    }
-}
+const TAKEN: Answer = Answer::Status(202);
 
 /// The files of the one part of a form, by their names.
 fn files(head: &str, body: &[u8]) -> Vec<(String, String)> {
@@ -87,30 +44,36 @@ async fn ended(lab: &Lab) -> Ready {
 }
 
 async fn a_cluster_is_told_about_once(database: Database) {
-    let takes = Arc::new(Mutex::new(false));
-    let (url, seen) = receiver(&takes);
+    let receiver = Receiver::start(Answer::Status(500)).unwrap();
+    let sent = || -> Vec<Received> {
+        receiver.received().into_iter().filter(|received| received.head.starts_with("POST")).collect()
+    };
     let lab = Lab::with(&database, Time::default(), |settings| {
         settings.generation.generator = assisted_config::Generator::Simulation;
         settings.upload.enable_data_collection = true;
-        settings.upload.data_upload_endpoint.clone_from(&url);
+        settings.upload.data_upload_endpoint = format!("{}/upload", receiver.url);
         settings.upload.deployment_type = "Podman".to_owned();
     })
     .await;
     let Ready { id, hosts } = ended(&lab).await;
-    let until_sent = async |count: usize| {
+    let until_told = async |answer: Answer, count: usize| {
         eventually("sent", async || {
             lab.pass(900);
-            let sent = seen.lock().unwrap().len();
-            if sent >= count { Ok(()) } else { Err(format!("{sent}")) }
+            let told = sent().iter().filter(|received| received.answer == answer).count();
+            if told >= count { Ok(()) } else { Err(format!("{told}")) }
         })
         .await;
     };
     // What is not taken is sent again.
-    until_sent(2).await;
-    *takes.lock().unwrap() = true;
-    let before = seen.lock().unwrap().len();
-    until_sent(before + 1).await;
-    let (head, body) = seen.lock().unwrap().last().cloned().unwrap();
+    until_told(Answer::Status(500), 2).await;
+    receiver.answer_with(TAKEN);
+    until_told(TAKEN, 1).await;
+    eventually("known to be taken", async || {
+        let left = lab.store.clusters_to_upload(10).await.unwrap();
+        if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
+    })
+    .await;
+    let Received { head, body, .. } = sent().pop().unwrap();
     let lower = head.to_lowercase();
     assert!(lower.contains("authorization: bearer dxnlcjpwyxnz"), "{head}");
     assert!(lower.contains(&format!("cluster/{id}")), "{head}");
@@ -149,12 +112,11 @@ async fn a_cluster_is_told_about_once(database: Database) {
     }
 
     // Once it is taken, nothing more is told.
-    let told = seen.lock().unwrap().len();
+    let told = sent().len();
     for _ in 0..20 {
         lab.pass(900);
         lab.get_cluster(id).await;
     }
-    assert_eq!(lab.store.clusters_to_upload(10).await.unwrap(), []);
-    assert_eq!(seen.lock().unwrap().len(), told);
+    assert_eq!(sent().len(), told);
     lab.stop().await;
 }

@@ -349,7 +349,9 @@ fn told(
             }
             BuildState::Failed => push(failed(id, after)),
             state => {
-                push(catalogue::OCL_BUILD_STATE_CHANGED.of_cluster(id, &[("pool", &pool), ("state", &state)]))
+                push(
+                    catalogue::OCL_BUILD_STATE_CHANGED.of_cluster(id, &[("pool", &pool), ("state", &state)]),
+                );
             }
         }
     }

@@ -75,7 +75,7 @@ impl Reconciler for AgentReconciler {
             (None, Some(host)) => self.create(host).await,
             (Some(agent), host) if finalizer::is_deleting(&agent.metadata) => self.remove(&agent, host).await,
             (Some(agent), _) if !finalizer::has(&agent.metadata, names::AGENT) => self.keep(&agent).await,
-            (Some(agent), None) => self.restore(&row.key, &agent).await,
+            (Some(agent), None) => Box::pin(self.restore(&row.key, &agent)).await,
             (Some(agent), Some(host)) => Box::pin(self.show(&row.key, &agent, host)).await,
         }
     }
@@ -152,7 +152,7 @@ impl AgentReconciler {
 
     /// A host whose row is lost is made anew from what the object has kept.
     async fn restore(&self, key: &ObjectKey, agent: &Agent) -> Result<Outcome, Failure> {
-        let restored = self.try_restore(key, agent).await;
+        let restored = Box::pin(self.try_restore(key, agent)).await;
         let (problem, pause) = match restored {
             Ok(()) => (None, RESTORED),
             Err(problem) => (Some(problem), AGAIN),

@@ -94,7 +94,7 @@ async fn sync(
         settings::annotations(hub, object, &known).await?;
         Ok(())
     };
-    if let Err(problem) = changed.await {
+    if let Err(problem) = Box::pin(changed).await {
         return Err((Some(Box::new(known)), problem));
     }
     let mut settled = Settled::default();
@@ -126,11 +126,11 @@ async fn create(
     };
     let registered = if spec.installed() {
         let params = spec.import(release.as_ref().map(|release| release.version.as_str()))?;
-        rooms.import_described(&caller, &params, described).await
+        Box::pin(rooms.import_described(&caller, &params, described)).await
     } else {
         // Version and architecture are those of the image, which the service knows by now.
         let params = spec.create("", None)?;
-        rooms.register_described(&caller, &params, described).await
+        Box::pin(rooms.register_described(&caller, &params, described)).await
     };
     registered.map(drop).map_err(|error| Problem::from(&error))
 }

@@ -79,7 +79,7 @@ impl Reconciler for InfraEnvReconciler {
         let Some(object) = get(&self.hub.cache.infra_envs, &row.key) else { return Ok(Outcome::Done) };
         let object = (*object).clone();
         if finalizer::is_deleting(&object.metadata) {
-            return self.remove(&row.key, object).await;
+            return Box::pin(self.remove(&row.key, object)).await;
         }
         let object = self.keep(&row.key, object).await?;
         Box::pin(self.show(&row.key, object)).await

@@ -325,10 +325,7 @@ mod tests {
             assert!(text.contains(unit), "{unit}");
         }
         let launcher = String::from_utf8(tree.content(paths::LAUNCHER).unwrap()).unwrap();
-        assert!(
-            launcher.contains("image='quay.io/edge-infrastructure/assisted-installer:latest'"),
-            "{launcher}"
-        );
+        assert!(launcher.contains("image='quay.io/assisted/assisted-installer:latest'"), "{launcher}");
     }
 
     #[test]
