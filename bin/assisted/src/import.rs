@@ -61,7 +61,7 @@ pub struct Import {
 
 impl Import {
     pub async fn run(self, global: &Global) -> Result<(), Failure> {
-        let report = self.import().await.map_err(|error| Failure::Refused(format!("{error:#}")))?;
+        let report = Box::pin(self.import()).await.map_err(|error| Failure::Refused(format!("{error:#}")))?;
         show(global.output, &report, overview)
     }
 
@@ -89,7 +89,7 @@ impl Import {
         let blob = blob.sealed(secrets.keys.clone());
         secrets.seal(&store, &blob).await?;
         let target = Target { store: &store, files: &blob };
-        Ok(progress::during("takes over", import(&from, theirs.as_ref(), target)).await?)
+        Ok(Box::pin(progress::during("takes over", import(&from, theirs.as_ref(), target))).await?)
     }
 
     /// The files of the replaced service.

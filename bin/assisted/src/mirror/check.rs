@@ -272,7 +272,7 @@ impl Checked<'_> {
                 Found::At(at) => return row(state, true, Some(at), None),
                 Found::NotAsked => return row(State::NotAsked, false, None, Some(OVER.to_owned())),
                 Found::Nowhere(why) => {
-                    missing = Some(missing.map_or(why.clone(), |first| format!("{first}; {why}")))
+                    missing = Some(missing.map_or(why.clone(), |first| format!("{first}; {why}")));
                 }
             }
         }

@@ -164,7 +164,8 @@ fn image_set(plan: &Plan) -> Result<Value, Failure> {
     let comes_with_it = mirror.get("platform").is_some();
     for needed in &plan.images {
         let is_release = parse(&needed.image)?.repository == release.repository;
-        if !is_release && !(needed.is_component && comes_with_it) {
+        let comes_by_itself = is_release || (needed.is_component && comes_with_it);
+        if !comes_by_itself {
             further.insert(needed.image.clone());
         }
     }

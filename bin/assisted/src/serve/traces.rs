@@ -127,7 +127,7 @@ impl Collector {
         let was_away = self.is_away.swap(problem.is_some(), Ordering::Relaxed);
         match problem {
             Some(problem) if !was_away => {
-                tracing::warn!(problem, "traces can't be sent, and are lost until they can")
+                tracing::warn!(problem, "traces can't be sent, and are lost until they can");
             }
             None if was_away => tracing::info!("traces are sent again"),
             _ => {}

@@ -132,6 +132,7 @@ async fn no_body_breaks_an_operation() {
             .path
             .replace("{cluster_id}", HOST)
             .replace("{infra_env_id}", HOST)
+            .replace("{machine_id}", HOST)
             .replace("{host_id}", HOST);
         let method = Method::from_bytes(operation.method.as_str().as_bytes()).unwrap();
         for text in bodies.iter().chain(wrong) {
@@ -292,7 +293,11 @@ async fn no_parameter_breaks_an_operation() {
     for value in ["%00", "%ff", "%", "%zz", "'--", "%F0%9F%92%A5", "a,,,b", "{}", "[]", &"9".repeat(10_000)] {
         for operation in operation::all().filter(|operation| operation.method.as_str() == "GET") {
             let mut path = operation.path.replace("{cluster_id}", HOST).replace("{infra_env_id}", HOST);
-            path = path.replace("{host_id}", HOST).replace("{operator_name}", value).replace("{id}", value);
+            path = path
+                .replace("{host_id}", HOST)
+                .replace("{machine_id}", HOST)
+                .replace("{operator_name}", value)
+                .replace("{id}", value);
             for param in operation.params.iter().filter(|param| param.location == Location::Query) {
                 let answer = server
                     .client

@@ -18,9 +18,7 @@ impl Balancer {
         let taken: Arc<[AtomicUsize]> = ports.iter().map(|_| AtomicUsize::new(0)).collect();
         let counts = Arc::clone(&taken);
         std::thread::spawn(move || {
-            let mut next = 0;
-            for client in listener.incoming().map_while(Result::ok) {
-                next += 1;
+            for (next, client) in listener.incoming().map_while(Result::ok).enumerate() {
                 let tries = (0..ports.len()).map(|number| (next + number) % ports.len());
                 let mut taking = tries.filter_map(|number| {
                     Some((number, TcpStream::connect(("127.0.0.1", ports[number])).ok()?))

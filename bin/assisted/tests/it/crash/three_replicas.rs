@@ -149,14 +149,18 @@ fn judge(sites: &[Site], report: &Value, clusters: usize) {
     assert!(told.windows(2).all(|pair| pair[0] == pair[1]), "two replicas differ");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_of_three_is_killed_again_and_again() {
+fn in_its_turn(installations: impl Future<Output = ()>) {
     let _turn = turn();
-    installed_while_one_is_killed(3, Duration::from_secs(2), super::LIMIT).await;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.unwrap().block_on(installations);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn everything_one_of_three_is_killed_during_twenty_installations() {
-    let _turn = turn();
-    installed_while_one_is_killed(20, Duration::from_secs(4), Duration::from_secs(20 * 60)).await;
+#[test]
+fn one_of_three_is_killed_again_and_again() {
+    in_its_turn(installed_while_one_is_killed(3, Duration::from_secs(2), super::LIMIT));
+}
+
+#[test]
+fn everything_one_of_three_is_killed_during_twenty_installations() {
+    in_its_turn(installed_while_one_is_killed(20, Duration::from_secs(4), Duration::from_secs(20 * 60)));
 }
