@@ -17,6 +17,11 @@ const HEAD: &str = include_str!("troubleshooting.md");
 /// Kinds of validations, and how their sections are headed.
 const KINDS: [(&str, &str); 2] = [("host", "Validations of hosts"), ("cluster", "Validations of clusters")];
 
+/// Rules of image mode: each has a remedy of its own, which stands in the rule's file and not in that of the validation.
+const LAYERING: &str = "layering";
+const LAYERING_REMEDY: &str = "What the validation itself names: `assisted host show` and `assisted cluster show` have it beside \
+                               the rule that is broken, whose number is in [image mode](image-mode.md).";
+
 /// The page.
 pub fn page() -> Result<String> {
     let mut text = HEAD.to_owned();
@@ -31,7 +36,10 @@ pub fn page() -> Result<String> {
             bail!("{folder}/mod.rs lists no validation");
         }
         for (id, module, function) in checks {
-            let remedies = remedies(&source(&folder, &module)?, &function)?;
+            let mut remedies = remedies(&source(&folder, &module)?, &function)?;
+            if remedies.is_empty() && module == LAYERING {
+                remedies.push(LAYERING_REMEDY.to_owned());
+            }
             let said = causes.get(id.as_str()).map(Vec::as_slice).unwrap_or_default();
             section(&mut text, &id, said, &remedies);
         }

@@ -33,7 +33,7 @@ fn the_published_environment_and_a_database_start_and_serve() {
 
     let log = service.log();
     assert_eq!(log.matches("change nothing").count(), 1, "what differs is told once: {log}");
-    for told in ["DEPLOY_TARGET has no effect", "DEPLOYMENT_TYPE has no effect"] {
+    for told in ["DEPLOY_TARGET has no effect", "ASSISTED_SERVICE_HOST has no effect"] {
         assert!(log.contains(told), "{told} is not in {log}");
     }
     assert!(!log.contains("DB_HOST has no effect"), "{log}");

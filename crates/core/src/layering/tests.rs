@@ -162,17 +162,17 @@ const OBJECT: &[(Rule, bool, Change)] = &[
     (Rule::V07, true, |c| c["spec"]["containerFile"] = Value::Null),
     (Rule::V07, true, |c| c["spec"]["containerFile"] = json!([{"content": "x".repeat(0)}])),
     (Rule::V07, true, |c| {
-        c["spec"]["containerFile"] = json!([{"containerfileArch": "S390X", "content": "FROM x"}])
+        c["spec"]["containerFile"] = json!([{"containerfileArch": "S390X", "content": "FROM x"}]);
     }),
     (Rule::V07, false, |c| c["spec"]["containerFile"] = json!([{"content": "é".repeat(4097)}])),
     (Rule::V07, true, |c| {
-        c["spec"]["containerFile"] = json!([{"content": format!("# {}", "é".repeat(4094))}])
+        c["spec"]["containerFile"] = json!([{"content": format!("# {}", "é".repeat(4094))}]);
     }),
     (Rule::V07, false, |c| {
-        c["spec"]["containerFile"] = json!([{"content": ""}, {"containerfileArch": "NoArch", "content": ""}])
+        c["spec"]["containerFile"] = json!([{"content": ""}, {"containerfileArch": "NoArch", "content": ""}]);
     }),
     (Rule::V07, false, |c| {
-        c["spec"]["containerFile"] = json!([{"containerfileArch": "RISCV", "content": ""}])
+        c["spec"]["containerFile"] = json!([{"containerfileArch": "RISCV", "content": ""}]);
     }),
     (Rule::V07, false, |c| c["spec"]["containerFile"] = json!([{"containerfileArch": "NoArch"}])),
     (Rule::V07, false, |c| {
@@ -183,19 +183,19 @@ const OBJECT: &[(Rule, bool, Change)] = &[
     (Rule::V08, true, |c| c["spec"]["containerFile"][0]["content"] = json!("RUN true")),
     (Rule::V08, false, |c| c["spec"]["containerFile"][0]["content"] = json!("FROM scratch")),
     (Rule::V08, false, |c| {
-        c["spec"]["containerFile"][0]["content"] = json!("FROM --platform=linux/arm64 configs")
+        c["spec"]["containerFile"][0]["content"] = json!("FROM --platform=linux/arm64 configs");
     }),
     (Rule::V08, false, |c| c["spec"]["containerFile"][0]["content"] = json!("NONSENSE")),
     (Rule::V11, true, |c| c["metadata"]["annotations"] = json!({"mine": "x"})),
     (Rule::V11, false, |c| {
-        c["metadata"]["annotations"] = json!({"machineconfiguration.openshift.io/pre-built-image": "x"})
+        c["metadata"]["annotations"] = json!({"machineconfiguration.openshift.io/pre-built-image": "x"});
     }),
     (Rule::V11, false, |c| {
         c["metadata"]["annotations"] =
             json!({"machineconfiguration.openshift.io/current-machine-os-build": "x"})
     }),
     (Rule::V11, false, |c| {
-        c["metadata"]["annotations"] = json!({"machineconfiguration.openshift.io/rebuild": ""})
+        c["metadata"]["annotations"] = json!({"machineconfiguration.openshift.io/rebuild": ""});
     }),
 ];
 
@@ -295,7 +295,7 @@ fn what_is_judged_at_the_upload() {
     let digest = "0".repeat(64);
     let built = |image: &str| {
         changed("master", |c| {
-            c["metadata"]["annotations"] = json!({(machine_os_config::PRE_BUILT_IMAGE): image})
+            c["metadata"]["annotations"] = json!({(machine_os_config::PRE_BUILT_IMAGE): image});
         })
     };
     assert_eq!(judge(&built(&format!("r.example.com/a/os@sha256:{digest}")), &[], false), []);
