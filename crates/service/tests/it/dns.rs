@@ -142,11 +142,11 @@ async fn before_during_and_after(database: &Database, keeper: Keeper) {
 }
 
 async fn route53(database: Database) {
-    before_during_and_after(&database, Keeper::moto().await).await;
+    Box::pin(before_during_and_after(&database, Keeper::moto().await)).await;
 }
 
 async fn dynamic_updates(database: Database) {
-    before_during_and_after(&database, Keeper::bind()).await;
+    Box::pin(before_during_and_after(&database, Keeper::bind())).await;
 }
 
 /// The process dies when everything is prepared; the next one makes the records. They go with the cluster.

@@ -1,6 +1,11 @@
 //! The web UI in headless Chromium, against a real service with simulated hosts. The scenarios are those of `ui/tests`; each starts
 //! what it needs by itself.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests are tests too")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::expect_used,
+    reason = "helpers of tests are tests too"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
