@@ -116,9 +116,9 @@ impl Sweeper {
         if rule.enabled {
             let (before, limit) = (earlier(now, rule.kept), u32::try_from(rule.step()).unwrap_or(0));
             let found = match sweep {
-                Sweep::InactiveClusters => self.deregister_inactive_clusters(before, limit).await?,
+                Sweep::InactiveClusters => Box::pin(self.deregister_inactive_clusters(before, limit)).await?,
                 Sweep::Deregistered => self.delete_deregistered(before, limit).await?,
-                Sweep::UnusedInfraEnvs => Box::pin(self.remove_unused_infra_envs(before, limit)).await?,
+                Sweep::UnusedInfraEnvs => self.remove_unused_infra_envs(before, limit).await?,
             };
             next = Some(later(now, rule.pause(found)));
         }
