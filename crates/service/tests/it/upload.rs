@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::installation::Ready;
 use crate::lab::{Database, Lab, Time, eventually, on_both_engines};
 
-on_both_engines! { a_cluster_is_told_about_once, }
+on_both_engines! { everything_of_a_cluster_is_told_about_once, }
 
 const TAKEN: Answer = Answer::Status(202);
 
@@ -43,7 +43,7 @@ async fn ended(lab: &Lab) -> Ready {
     ready
 }
 
-async fn a_cluster_is_told_about_once(database: Database) {
+async fn everything_of_a_cluster_is_told_about_once(database: Database) {
     let receiver = Receiver::start(Answer::Status(500)).unwrap();
     let sent = || -> Vec<Received> {
         receiver.received().into_iter().filter(|received| received.head.starts_with("POST")).collect()
