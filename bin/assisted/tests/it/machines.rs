@@ -20,17 +20,22 @@ fn run(home: &Path, url: &str, args: &[&str], typed: &str) -> Output {
     child.wait_with_output().unwrap()
 }
 
-#[test]
-fn a_machine_boots_the_image_of_an_infra_env() {
-    let dir = tempfile::tempdir().unwrap();
-    let list = images::list(&images::base(dir.path()));
+/// A service with images, their base in a folder, and an infra-env for machines.
+fn rack(dir: &Path) -> (Service, Value) {
+    let list = images::list(&images::base(dir));
     let service = Service::start_with_env(&[
         ("OS_IMAGES", &list),
         ("AGENT_DELIVERY", "image"),
         ("SERVICE_BASE_URL", "http://127.0.0.1:8090"),
     ]);
-    let create = ["infra-env", "create", "rack", "--pull-secret-file", "pull-secret.json"];
-    let infra_env = service.json(&create);
+    let infra_env = service.json(&["infra-env", "create", "rack", "--pull-secret-file", "pull-secret.json"]);
+    (service, infra_env)
+}
+
+#[test]
+fn a_machine_boots_the_image_of_an_infra_env() {
+    let dir = tempfile::tempdir().unwrap();
+    let (service, infra_env) = rack(dir.path());
     // The base image is read when it is first asked for.
     images::get(infra_env["download_url"].as_str().unwrap());
     let home = tempfile::tempdir().unwrap();
@@ -86,14 +91,8 @@ fn a_machine_boots_the_image_of_an_infra_env() {
 #[test]
 fn the_service_boots_a_machine_for_an_administrator() {
     let dir = tempfile::tempdir().unwrap();
-    let list = images::list(&images::base(dir.path()));
-    let service = Service::start_with_env(&[
-        ("OS_IMAGES", &list),
-        ("AGENT_DELIVERY", "image"),
-        ("SERVICE_BASE_URL", "http://127.0.0.1:8090"),
-    ]);
-    let create = ["infra-env", "create", "rack", "--pull-secret-file", "pull-secret.json"];
-    let infra_env = service.json(&create)["id"].as_str().unwrap().to_owned();
+    let (service, infra_env) = rack(dir.path());
+    let infra_env = infra_env["id"].as_str().unwrap().to_owned();
     let controller_dir = tempfile::tempdir().unwrap();
     let uuid = "7e5f7c5e-0000-4000-8000-000000000002";
     let controller =
