@@ -192,7 +192,7 @@ const OBJECT: &[(Rule, bool, Change)] = &[
     }),
     (Rule::V11, false, |c| {
         c["metadata"]["annotations"] =
-            json!({"machineconfiguration.openshift.io/current-machine-os-build": "x"})
+            json!({"machineconfiguration.openshift.io/current-machine-os-build": "x"});
     }),
     (Rule::V11, false, |c| {
         c["metadata"]["annotations"] = json!({"machineconfiguration.openshift.io/rebuild": ""});
