@@ -2,6 +2,7 @@
 
 pub(super) mod amd_gpu;
 pub(super) mod authorino;
+pub(super) mod cert_manager;
 pub(super) mod cluster_observability;
 pub(super) mod cnv;
 pub(super) mod fence_agents_remediation;
@@ -61,4 +62,5 @@ pub const OPERATORS: &[Operator] = &[
     numaresources::OPERATOR,
     oadp::OPERATOR,
     metallb::OPERATOR,
+    cert_manager::OPERATOR,
 ];
