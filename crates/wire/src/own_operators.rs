@@ -21,9 +21,6 @@ macro_rules! with_own_operators {
     ($then:ident! $($given:tt)*) => {
         $then! { $($given)* own [
             // Variant: "name", "FEATURE", Validation = "validation-id", "why it is offered";
-            CertManager: "cert-manager", "CERT_MANAGER",
-                CertManagerRequirementsSatisfied = "cert-manager-requirements-satisfied",
-                "certificates of services are asked for on the first day";
         ] }
     };
 }

@@ -2,7 +2,6 @@
 
 pub(super) mod amd_gpu;
 pub(super) mod authorino;
-pub(super) mod cert_manager;
 pub(super) mod cluster_observability;
 pub(super) mod cnv;
 pub(super) mod fence_agents_remediation;
@@ -62,5 +61,4 @@ pub const OPERATORS: &[Operator] = &[
     numaresources::OPERATOR,
     oadp::OPERATOR,
     metallb::OPERATOR,
-    cert_manager::OPERATOR,
 ];
