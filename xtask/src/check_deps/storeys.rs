@@ -46,7 +46,7 @@ const ORDERS: &[Order] = &[
             &["service", "housekeeping"],
             &["machine", "work"],
             &["action", "scheduler"],
-            &["courier", "retention", "upload"],
+            &["outbox_relay", "retention", "upload"],
             // The rooms.
             &["catalogue", "cluster", "event", "file", "host", "infra_env"],
             &["fuzz", "parts", "signature"],
