@@ -74,12 +74,15 @@ pub async fn run(engine: Engine, program: &Path, agents: u32, limit: Duration) -
     let arrivals = Arrivals::new(&hosts)?;
     let (started, cpu) = (Instant::now(), service.cpu()?);
     arrivals.register(&service, RUSH).await?;
-    watched.until_all(&hosts).await?;
+    tokio::select! {
+        all = watched.until_all(&hosts) => all?,
+        lost = keep_polling(&service, &hosts) => lost?,
+    }
     let rate = f64::from(agents) / started.elapsed().as_secs_f64();
     line("hosts that come until their Agents show inventories", Figure::PerSecond(rate), "");
+    line("  CPU of the service, each", Figure::MsEach((service.cpu()? - cpu) * 1e3 / f64::from(agents)), "");
     poll_once(&service, &hosts).await?;
     service.wait_until_idle().await?;
-    line("  CPU of the service, each", Figure::MsEach((service.cpu()? - cpu) * 1e3 / f64::from(agents)), "");
 
     let (requests, cpu) = (requests(&hub)?, service.cpu()?);
     let (_, _) = poll_rate(&service, &hosts, limit).await?;
@@ -96,6 +99,14 @@ pub async fn run(engine: Engine, program: &Path, agents: u32, limit: Duration) -
     line("  at its most", Figure::Mb(peak), "");
 
     restart(&hub, &mut service, &watched, &hosts).await
+}
+
+/// Each host polls about once a minute, as long as this is awaited: who is not heard for three counts as lost.
+async fn keep_polling(service: &Service, hosts: &[SimHost]) -> Result<()> {
+    loop {
+        poll_once(service, hosts).await?;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+    }
 }
 
 /// Defines the kinds.
