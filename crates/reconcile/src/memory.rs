@@ -55,16 +55,13 @@ impl<K: Clone + Eq + Hash> Rows<K> {
         Some(changed)
     }
 
-    /// Adds a row if there is none.
-    fn ensure(&mut self, key: &K, at: Timestamp) {
-        if self.by_key.contains_key(key) {
-            return;
-        }
+    /// Adds a row that was marked for the first time.
+    fn add(&mut self, key: K, at: Timestamp) {
         self.made += 1;
         let entry = Entry {
             number: self.made,
             at,
-            marks: 0,
+            marks: 1,
             takes: 0,
             attempts: 0,
             leased_until: None,
@@ -72,7 +69,7 @@ impl<K: Clone + Eq + Hash> Rows<K> {
             aside: false,
         };
         self.by_time.insert(entry.place(), key.clone());
-        self.by_key.insert(key.clone(), entry);
+        self.by_key.insert(key, entry);
     }
 
     fn remove(&mut self, key: &K) {
@@ -135,13 +132,15 @@ impl<K: Clone + Eq + Hash> MemoryQueue<K> {
     /// Makes a row due at a time, or earlier if it was; one that was set aside stays so.
     pub fn mark(&self, key: K, at: Timestamp) {
         let mut rows = self.rows.lock();
-        rows.ensure(&key, at);
-        rows.change(&key, |entry| {
+        let known = rows.change(&key, |entry| {
             entry.marks += 1;
             if !entry.aside {
                 entry.at = entry.at.min(at);
             }
         });
+        if known.is_none() {
+            rows.add(key, at);
+        }
         drop(rows);
         self.woken.notify_one();
     }
