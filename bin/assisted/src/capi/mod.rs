@@ -36,7 +36,7 @@ pub struct Capi {
 enum Provider {
     Bootstrap(Box<Bootstrap>),
     #[command(name = "controlplane")]
-    ControlPlane(ControlPlane),
+    ControlPlane(Box<ControlPlane>),
 }
 
 /// What all providers are told.
@@ -81,10 +81,9 @@ impl ServiceAlone {
         let file = |path: &Option<PathBuf>| path.clone().filter(|path| !path.as_os_str().is_empty());
         let (token_file, ca_file) = (file(&self.assisted_token_file), file(&self.assisted_ca_file));
         let Some(url) = self.assisted_url.clone().filter(|url| !url.is_empty()) else {
-            if token_file.is_some() || ca_file.is_some() {
-                bail!(
-                    "--assisted-token-file and --assisted-ca-file are for a service alone: give --assisted-url, too"
-                );
+            // The authorities are those of other commands, too.
+            if token_file.is_some() {
+                bail!("--assisted-token-file is for a service alone: give --assisted-url, too");
             }
             return Ok(None);
         };

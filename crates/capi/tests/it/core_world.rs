@@ -47,6 +47,7 @@ use crate::world::{GROUPS, Site, apply, define_groups, wait};
 const SILENCE: Duration = Duration::from_secs(330);
 pub const NAMESPACE: &str = "demo";
 const VERSION: &str = "4.20.0";
+pub const NEXT_VERSION: &str = "4.20.1";
 /// What stands in the examples for the registry with releases.
 const REGISTRY: &str = "registry.example.com";
 
@@ -114,7 +115,9 @@ impl World {
 
         let images = tempfile::tempdir().unwrap();
         let registry = DockerRegistry::start(images.path(), &Access::default()).unwrap();
-        push_release(&registry, VERSION, OPENSHIFT_INSTALL.as_bytes()).await.unwrap();
+        for version in [VERSION, NEXT_VERSION] {
+            push_release(&registry, version, OPENSHIFT_INSTALL.as_bytes()).await.unwrap();
+        }
         let digest = digest(&registry.name()).await;
         let (service, address, background, blob) = serving(&digest, !alone).await;
         if !alone {
@@ -219,15 +222,24 @@ impl World {
 
     /// Applies the examples of the documentation, changed by the test.
     pub async fn apply_examples(&self, change: impl Fn(&str) -> String) {
+        self.apply_examples_to(NAMESPACE, change).await;
+    }
+
+    /// The same, in another namespace.
+    pub async fn apply_examples_to(&self, namespace: &'static str, change: impl Fn(&str) -> String) {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/cluster-api");
         for file in ["registries", "cluster", "control-plane", "workers"] {
             let text = std::fs::read_to_string(folder.join(format!("{file}.yaml"))).unwrap();
             let text = change(&text.replace(REGISTRY, &self.registry));
-            let kube = Arc::clone(&self.kube);
-            let applied =
-                tokio::task::spawn_blocking(move || kubectl(&kube, &["apply", "--filename=-"], &text));
-            applied.await.unwrap();
+            self.apply(namespace, text).await;
         }
+    }
+
+    /// Applies a manifest.
+    pub async fn apply(&self, namespace: &'static str, text: String) {
+        let kube = Arc::clone(&self.kube);
+        let args = ["--namespace", namespace, "apply", "--filename=-"];
+        tokio::task::spawn_blocking(move || kubectl(&kube, &args, &text)).await.unwrap();
     }
 
     /// `kubectl` in the namespace; what it prints.

@@ -9,6 +9,7 @@ mod core_world;
 mod documentation;
 mod everything_core;
 mod everything_release;
+mod everything_shapes;
 mod metal3;
 mod node;
 mod rbac;
