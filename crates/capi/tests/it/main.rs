@@ -8,6 +8,7 @@ mod core_steps;
 mod core_world;
 mod documentation;
 mod everything_core;
+mod everything_day_two;
 mod everything_release;
 mod everything_shapes;
 mod metal3;
