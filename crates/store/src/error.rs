@@ -19,6 +19,11 @@ pub enum OpenError {
          use that one, or restore a backup"
     )]
     NewerSchema { found: i64, known: i64 },
+    #[error(
+        "the database is another program's: it has a table {table} that this one has not made. If it is that of the service which this one \
+         replaces, `assisted import --from postgres://…` takes over what is in it; give this service a database of its own. Nothing was changed"
+    )]
+    OfOthers { table: String },
     #[error("schema {version} can't be laid")]
     Migration { version: i64, source: Error },
     #[error("the database can't be reached by TLS")]

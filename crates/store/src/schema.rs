@@ -53,6 +53,13 @@ pub(crate) const CREATE_VERSIONS: &str =
 pub(crate) const CURRENT: &str = "select coalesce(max(version), 0) from schema_versions";
 pub(crate) const RECORD: &str = "insert into schema_versions (version, applied_at) values ($1, $2)";
 
+/// The first table of another program, the replaced service's above all, that has the name of one of ours: asked where no schema was laid
+/// yet.
+pub(crate) const OF_OTHERS_IN_POSTGRES: &str = "select table_name::text from information_schema.tables where table_schema = current_schema() \
+     and table_name in ('clusters', 'hosts', 'infra_envs', 'events') order by 1 limit 1";
+pub(crate) const OF_OTHERS_IN_SQLITE: &str = "select name from sqlite_master where type = 'table' \
+     and name in ('clusters', 'hosts', 'infra_envs', 'events') order by 1 limit 1";
+
 /// The migrations that a database of schema `found` lacks, with the versions they make.
 pub(crate) fn missing(found: i64) -> Result<impl Iterator<Item = (i64, &'static Migration)>, OpenError> {
     let known = newest();

@@ -129,3 +129,19 @@ fn what_is_no_database_of_the_replaced_service_is_refused() {
     assert!(unreachable.contains("can't be read") && !unreachable.contains("hunter2"), "{unreachable}");
     assert!(told(&["--from", &empty, "--files", "/nowhere"]).contains("there is no folder /nowhere"));
 }
+
+#[test]
+fn the_database_of_the_replaced_service_is_imported_and_not_opened() {
+    let (theirs, dir) = (theirs(), tempfile::tempdir().unwrap());
+    let mut serve = Command::new(env!("CARGO_BIN_EXE_assisted"));
+    serve.args(["serve", "--listen", "127.0.0.1:0", "--database", &theirs, "--data-dir"]).arg(dir.path());
+    let output = serve.env("ENABLE_IMAGE_SERVICE", "false").output().unwrap();
+    let told = text(&output.stderr);
+    assert!(!output.status.success() && told.contains("another program's"), "{told}");
+    assert!(told.contains("assisted import --from postgres://"), "{told}");
+    // It was not touched: all of it can be taken over.
+    let came = import(dir.path(), &["--from", &theirs, "-o", "json"]);
+    assert!(came.status.success(), "{}", text(&came.stderr));
+    let report: Value = serde_json::from_slice(&came.stdout).unwrap();
+    assert_eq!(report["counts"]["clusters"]["taken"], 100, "{report}");
+}

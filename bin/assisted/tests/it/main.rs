@@ -21,6 +21,7 @@ mod mcp;
 mod memory;
 mod mirror;
 mod openshift;
+mod prometheus;
 mod secrets;
 mod service;
 mod start;

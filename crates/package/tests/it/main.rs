@@ -5,6 +5,7 @@
 
 mod deb;
 mod images;
+mod lists;
 mod make;
 mod manifests;
 mod release;

@@ -7,14 +7,15 @@ use std::process::Command;
 use assisted_package::release::Release;
 use assisted_package::signature::Signer;
 
-use crate::world::{MACHINE, crates, inputs, key, libraries, programs, root, run};
+use crate::world::{MACHINE, OTHER, crates, inputs, key, libraries, programs, programs_of_two, root, run};
 
 #[tokio::test]
 async fn a_release_has_everything_with_its_checksum() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
     libraries(&at("libraries"));
-    let (inputs, crates) = (inputs("registry.example.com", &at("libraries")), crates());
+    let (mut inputs, crates) = (inputs("registry.example.com", &at("libraries")), crates());
+    inputs.programs = programs_of_two(dir.path());
     let signer = Signer::from_pem(&fs::read_to_string(key(dir.path(), "key")).unwrap().into()).unwrap();
     let speaks = programs().join(MACHINE).join("assisted");
     let changes = "* Something is better";
@@ -40,7 +41,11 @@ async fn a_release_has_everything_with_its_checksum() {
         expected.insert(format!("image-{image}.oci.tar"));
         expected.insert(format!("image-{image}-{MACHINE}.spdx.json"));
     }
-    expected.insert(format!("assisted-host-{MACHINE}"));
+    // The program for hosts is there for another architecture, too; the service is not.
+    for image in ["agent", "installer"] {
+        expected.insert(format!("image-{image}-{OTHER}.spdx.json"));
+    }
+    expected.extend([MACHINE, OTHER].map(|machine| format!("assisted-host-{machine}")));
     expected.insert(format!("assisted-{version}-linux-{MACHINE}.tar.gz"));
     expected.insert(format!("assisted_{version}_amd64.deb"));
     let found = fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());

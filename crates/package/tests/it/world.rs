@@ -14,6 +14,8 @@ use assisted_testkit::{built, built_for_hosts};
 
 pub const CREATED: &str = "2026-01-02T03:04:05Z";
 pub const MACHINE: &str = std::env::consts::ARCH;
+/// An architecture that this machine is not of.
+pub const OTHER: &str = "aarch64";
 
 pub fn run(command: &mut Command) -> String {
     let output =
@@ -82,12 +84,52 @@ pub fn inputs(registry: &str, libraries: &Path) -> Inputs {
 
 /// What Cargo says of the crates.
 pub fn crates() -> BTreeMap<String, Crates> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(root("")).args(["metadata", "--format-version", "1", "--locked", "--offline"]);
-    let output = cargo.args(["--filter-platform", &format!("{MACHINE}-unknown-linux-gnu")]).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let triples =
+        [(MACHINE, format!("{MACHINE}-unknown-linux-gnu")), (OTHER, format!("{OTHER}-unknown-linux-musl"))];
     let lock = fs::read_to_string(root("Cargo.lock")).unwrap();
-    BTreeMap::from([(MACHINE.to_owned(), Crates::read(&output.stdout, &lock).unwrap())])
+    let of = |triple: &str| {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.current_dir(root("")).args(["metadata", "--format-version", "1", "--locked", "--offline"]);
+        let output = cargo.args(["--filter-platform", triple]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Crates::read(&output.stdout, &lock).unwrap()
+    };
+    triples.iter().map(|(name, triple)| ((*name).to_owned(), of(triple))).collect()
+}
+
+/// A folder with the programs of this machine and, for hosts of another architecture, the smallest program: lists of images are about
+/// where a program stands, and not about what it does.
+pub fn programs_of_two(dir: &Path) -> PathBuf {
+    let to = dir.join("programs");
+    fs::create_dir_all(to.join(OTHER)).unwrap();
+    symlink(programs().join(MACHINE), to.join(MACHINE)).unwrap();
+    fs::write(to.join(OTHER).join("assisted-host"), ends_at_once()).unwrap();
+    to
+}
+
+/// A static program of 128 bytes for the other architecture, which ends at once.
+fn ends_at_once() -> Vec<u8> {
+    let mut program = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let (place, head, segment, length) = (0x40_0000_u64, 64_u64, 56_u64, 128_u64);
+    let number =
+        |program: &mut Vec<u8>, value: u64, size: usize| program.extend(&value.to_le_bytes()[..size]);
+    // An executable for AArch64, and where it begins: behind its heads.
+    for (value, size) in [(2, 2), (183, 2), (1, 4), (place + head + segment, 8), (head, 8), (0, 8), (0, 4)] {
+        number(&mut program, value, size);
+    }
+    for value in [head, segment, 1, 0, 0, 0] {
+        number(&mut program, value, 2);
+    }
+    // One segment, which is read and run.
+    for (value, size) in
+        [(1, 4), (5, 4), (0, 8), (place, 8), (place, 8), (length, 8), (length, 8), (0x1000, 8)]
+    {
+        number(&mut program, value, size);
+    }
+    // exit_group is call 94; its argument is a register that is 0.
+    number(&mut program, 0xd280_0bc8, 4);
+    number(&mut program, 0xd400_0001, 4);
+    program
 }
 
 /// A key of openssl's, as people make one.

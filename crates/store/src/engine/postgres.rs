@@ -397,8 +397,14 @@ async fn migrate(client: &mut Client) -> Result<(), OpenError> {
     transaction.batch_execute("set local statement_timeout = 0").await.map_err(Error::from)?;
     lock_schema(&transaction).await?;
     transaction.batch_execute(schema::CREATE_VERSIONS).await.map_err(Error::from)?;
-    let found = transaction.query_one(schema::CURRENT, &[]).await.map_err(Error::from)?;
-    for (version, migration) in schema::missing(found.get(0))? {
+    let found: i64 = transaction.query_one(schema::CURRENT, &[]).await.map_err(Error::from)?.get(0);
+    if found == 0
+        && let Some(row) =
+            transaction.query_opt(schema::OF_OTHERS_IN_POSTGRES, &[]).await.map_err(Error::from)?
+    {
+        return Err(OpenError::OfOthers { table: row.get(0) });
+    }
+    for (version, migration) in schema::missing(found)? {
         lay(&transaction, version, migration).await?;
     }
     transaction.commit().await.map_err(Error::from)?;

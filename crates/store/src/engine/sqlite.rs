@@ -11,7 +11,7 @@ use assisted_core::model::host::HostKey;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use rusqlite::functions::FunctionFlags;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use tokio::sync::Semaphore;
 
 use super::writer::Writer;
@@ -169,7 +169,13 @@ fn migrate(connection: &mut Connection) -> Result<(), OpenError> {
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Error::from)?;
     transaction.execute_batch(schema::CREATE_VERSIONS).map_err(Error::from)?;
-    let found = transaction.query_row(schema::CURRENT, [], |row| row.get(0)).map_err(Error::from)?;
+    let found: i64 = transaction.query_row(schema::CURRENT, [], |row| row.get(0)).map_err(Error::from)?;
+    if found == 0 {
+        let other = transaction.query_row(schema::OF_OTHERS_IN_SQLITE, [], |row| row.get(0));
+        if let Some(table) = other.optional().map_err(Error::from)? {
+            return Err(OpenError::OfOthers { table });
+        }
+    }
     for (version, migration) in schema::missing(found)? {
         lay(&transaction, version, migration)?;
     }

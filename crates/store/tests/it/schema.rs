@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::support::{Database, on_both};
 
-on_both! { opens_schema_1, opens_schema_2, opens_schema_3, opens_schema_4, opens_schema_5, opens_schema_6, opens_schema_7, opens_schema_8, refuses_a_newer_schema, opens_twice_at_once, }
+on_both! { opens_schema_1, opens_schema_2, opens_schema_3, opens_schema_4, opens_schema_5, opens_schema_6, opens_schema_7, opens_schema_8, refuses_a_newer_schema, refuses_the_tables_of_others, opens_twice_at_once, }
 
 /// Schema and rows as each version left them.
 const VERSIONS: [(&str, &str); 8] = [
@@ -138,6 +138,19 @@ async fn refuses_a_newer_schema(database: Database) {
     let error = Store::open(&database.address).await.unwrap_err();
     assert!(matches!(error, OpenError::NewerSchema { found: 1000, known: 8 }), "{error}");
     assert!(error.to_string().contains("newer program"), "{error}");
+}
+
+async fn refuses_the_tables_of_others(database: Database) {
+    database.execute("create table clusters (id text primary key, kind text); insert into clusters values ('1', 'Cluster')").await;
+    for _ in 0..2 {
+        let error = Store::open(&database.address).await.unwrap_err();
+        assert!(matches!(&error, OpenError::OfOthers { table } if table == "clusters"), "{error}");
+        assert!(error.to_string().contains("assisted import --from"), "{error}");
+    }
+    // It was left as it is: nothing of ours is in the way.
+    database
+        .execute("create table schema_versions (id bigint); insert into clusters values ('2', 'Cluster')")
+        .await;
 }
 
 async fn opens_twice_at_once(database: Database) {
