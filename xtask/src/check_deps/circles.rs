@@ -14,7 +14,7 @@ use crate::run::root;
 const KNOWN: &[(&str, usize)] = &[
     ("crates/base", 2),
     ("crates/bmc", 3),
-    ("crates/capi", 5),
+    ("crates/capi", 9),
     ("crates/console", 2),
     ("crates/core", 7),
     ("crates/imageserver", 2),
@@ -25,8 +25,8 @@ const KNOWN: &[(&str, usize)] = &[
     ("crates/service", 8),
     ("crates/simhost", 2),
     ("crates/testkit", 5),
-    ("lab", 17),
-    ("lab/cluster", 4),
+    ("lab", 19),
+    ("lab/cluster", 7),
     ("xtask", 4),
 ];
 
