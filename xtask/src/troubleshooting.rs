@@ -12,15 +12,15 @@ use crate::run::root;
 
 pub const PAGE: &str = "docs/troubleshooting.md";
 
+mod layering;
+
 const HEAD: &str = include_str!("troubleshooting.md");
 
 /// Kinds of validations, and how their sections are headed.
 const KINDS: [(&str, &str); 2] = [("host", "Validations of hosts"), ("cluster", "Validations of clusters")];
 
-/// Rules of image mode: each has a remedy of its own, which stands in the rule's file and not in that of the validation.
+/// The checks of image mode: they ask rules, which have the remedies.
 const LAYERING: &str = "layering";
-const LAYERING_REMEDY: &str = "What the validation itself names: `assisted host show` and `assisted cluster show` have it beside \
-                               the rule that is broken, whose number is in [image mode](image-mode.md).";
 
 /// The page.
 pub fn page() -> Result<String> {
@@ -36,10 +36,11 @@ pub fn page() -> Result<String> {
             bail!("{folder}/mod.rs lists no validation");
         }
         for (id, module, function) in checks {
-            let mut remedies = remedies(&source(&folder, &module)?, &function)?;
-            if remedies.is_empty() && module == LAYERING {
-                remedies.push(LAYERING_REMEDY.to_owned());
-            }
+            let source = source(&folder, &module)?;
+            let remedies = match module.as_str() {
+                LAYERING => layering::remedies(&source, &function)?,
+                _ => remedies(&source, &function)?,
+            };
             let said = causes.get(id.as_str()).map(Vec::as_slice).unwrap_or_default();
             section(&mut text, &id, said, &remedies);
         }

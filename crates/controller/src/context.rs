@@ -25,12 +25,17 @@ pub enum Exit {
     Refused,
 }
 
+/// How the images of nodes end: each is the cluster's own, or one has failed, and why.
+pub(crate) type ImagesEnd = Result<(), String>;
+
 /// What all reconcile loops of the controller work with.
 pub(crate) struct Context {
     pub(crate) config: Config,
     pub(crate) kube: Client,
     pub(crate) service: Service,
     pub(crate) degraded: Degraded,
+    /// How the images of nodes have ended; nothing while they are followed.
+    pub(crate) images: Mutex<Option<ImagesEnd>>,
     /// Notified when the service has taken progress of a host: the state of the cluster may follow from it.
     pub(crate) progress: Arc<Notify>,
 }

@@ -16,6 +16,8 @@ pub struct Intervals {
     pub operators: Duration,
     /// Timeout for the operators of the cluster.
     pub operators_limit: Duration,
+    /// Timeout for the cluster to take over the images of its nodes.
+    pub adoption_limit: Duration,
     /// Timeout for the setup jobs of operators, where the operators' own timeouts are not shorter.
     pub setup_jobs_limit: Duration,
     /// Between attempts to create the event that says that the controller is ready.
@@ -47,6 +49,7 @@ impl Default for Intervals {
             refusal_grace: seconds(60),
             operators: seconds(60),
             operators_limit: minutes(600),
+            adoption_limit: minutes(90),
             setup_jobs_limit: minutes(180),
             ready: seconds(1),
             ready_limit: minutes(70),
@@ -74,6 +77,7 @@ impl Intervals {
             refusal_grace: of(self.refusal_grace),
             operators: of(self.operators),
             operators_limit: of(self.operators_limit),
+            adoption_limit: of(self.adoption_limit),
             setup_jobs_limit: of(self.setup_jobs_limit),
             ready: of(self.ready),
             ready_limit: of(self.ready_limit),

@@ -49,6 +49,7 @@ pub async fn run(config: &Config) -> Result<Exit, Error> {
         kube,
         service,
         degraded: Degraded::default(),
+        images: parking_lot::Mutex::default(),
         progress: Arc::default(),
     });
     let agent_based = is_agent_based(&context.kube).await;

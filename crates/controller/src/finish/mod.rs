@@ -19,6 +19,7 @@ use tracing::{info, warn};
 
 use crate::cluster::CLUSTER_OPERATOR;
 use crate::context::Context;
+use crate::layering;
 use crate::wait::{PollError, Ticker, poll_until, tick_until};
 
 pub(crate) use manifests::{administrator, apply};
@@ -40,6 +41,10 @@ const STAGES: &[FinalizingStage] = &[
 enum FinishError {
     #[error("Stopped waiting for cluster operators to be available: {0}")]
     Operators(#[source] PollError),
+    #[error("Stopped waiting for the cluster to take over the images of its nodes: {0}")]
+    Adoption(#[source] PollError),
+    #[error("OS image: {0}")]
+    Images(String),
     #[error("Stopped waiting for router ca data: {0}")]
     RouterCa(#[source] PollError),
 }
@@ -59,7 +64,8 @@ pub(crate) async fn finish(context: &Context, stop: &CancellationToken) {
     });
     let Ok(cluster) = started.await else { return };
     let reached = cluster.progress.and_then(|progress| progress.finalizing_stage);
-    let stages = Stages { context, reached, stop };
+    let awaits_images = layering::are_awaited(&cluster.install_config_overrides);
+    let stages = Stages { context, reached, awaits_images, stop };
 
     let operators = stages.operators().await;
     let report = report::of_operators(context).await;
@@ -99,6 +105,8 @@ pub(super) struct Stages<'a> {
     context: &'a Context,
     /// What an earlier life of this controller has told already.
     reached: Option<FinalizingStage>,
+    /// Whether the cluster is to take over the images of its nodes first.
+    awaits_images: bool,
     stop: &'a CancellationToken,
 }
 
@@ -126,7 +134,13 @@ impl Stages<'_> {
         let available = tick_until(self.stop, &mut changes, Some(intervals.operators_limit), async || {
             operators::are_available(self.context).await.then_some(())
         });
-        available.await.map_err(FinishError::Operators)
+        available.await.map_err(FinishError::Operators)?;
+        if !self.awaits_images {
+            return Ok(());
+        }
+        let (every, limit) = (intervals.min_interval, Some(intervals.adoption_limit));
+        let ended = poll_until(self.stop, every, limit, async || self.context.images.lock().clone()).await;
+        ended.map_err(FinishError::Adoption)?.map_err(FinishError::Images)
     }
 
     async fn router_ca(&self) -> Result<(), FinishError> {

@@ -16,6 +16,8 @@ pub(super) struct Facts {
     /// Our MachineConfig, and the operator's, that name the image.
     pub own: Option<Value>,
     pub component: Option<Value>,
+    /// How many nodes the pool is to have.
+    pub expected: usize,
     pub nodes: Vec<NodeFacts>,
 }
 
@@ -106,6 +108,14 @@ pub(super) fn judge(build: &LayeringBuild, facts: &Facts) -> Adoption {
     if !holds(state, "Updated") || name("spec") != name("status") {
         return Adoption::Waiting(format!("MachineConfigPool {pool} is not updated"));
     }
+    // A pool is updated while it is empty, too.
+    if facts.nodes.len() < facts.expected {
+        return Adoption::Waiting(format!(
+            "{} of {} nodes of pool {pool} have joined",
+            facts.nodes.len(),
+            facts.expected
+        ));
+    }
     for node in &facts.nodes {
         let images = [&node.current_image, &node.desired_image];
         if node.current_config != node.desired_config || images.iter().any(|other| *other != image) {
@@ -159,6 +169,7 @@ mod tests {
                 "conditions": [{"type": "Updated", "status": "True"}]}})),
             own: Some(config.clone()),
             component: Some(config),
+            expected: 1,
             nodes: vec![node()],
         }
     }
@@ -170,6 +181,9 @@ mod tests {
         assert_eq!(judge(&build(), &gone), Adoption::Adopted { superfluous: false });
         let other = Facts { component: Some(json!({"spec": {"osImageURL": "x"}})), ..facts() };
         assert_eq!(judge(&build(), &other), Adoption::Adopted { superfluous: false });
+        // Nobody is waited for where nobody comes.
+        let empty = Facts { expected: 0, nodes: Vec::new(), ..facts() };
+        assert_eq!(judge(&build(), &empty), Adoption::Adopted { superfluous: true });
         let old = LayeringBuild { seedable: Some(false), ..build() };
         assert_eq!(judge(&old, &Facts::default()), Adoption::NotSeedable);
     }
@@ -183,6 +197,8 @@ mod tests {
             (Facts { os_config: Some(unseeded), ..facts() }, "secret os-image-push not found"),
             (Facts { pool: None, ..facts() }, "MachineConfigPool master is not there"),
             (Facts { pool: Some(updating), ..facts() }, "is not updated"),
+            (Facts { nodes: Vec::new(), ..facts() }, "0 of 1 nodes of pool master have joined"),
+            (Facts { expected: 2, ..facts() }, "1 of 2 nodes of pool master have joined"),
             (
                 Facts { nodes: vec![NodeFacts { current_image: String::new(), ..node() }], ..facts() },
                 "node m-0 is not",

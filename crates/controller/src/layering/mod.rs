@@ -7,7 +7,8 @@ use assisted_base::error::chain;
 use assisted_base::http::Proxies as Way;
 use assisted_ocl::paths::image_machine_config;
 use assisted_ocl::service::{Access, Layering, LayeringError};
-use assisted_wire::on_cluster_layering::{BuildLocation, BuildState, LayeringBuild, LayeringErrorCode};
+use assisted_wire::host::{HostRole, HostStatus};
+use assisted_wire::on_cluster_layering::{BuildLocation, BuildState, LayeringBuild, LayeringErrorCode, Pool};
 use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, ListParams};
@@ -16,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cluster::{MACHINE_CONFIG, MACHINE_CONFIG_POOL, MACHINE_OS_CONFIG, is_absent, proxies, status};
-use crate::context::Context;
+use crate::context::{Context, ImagesEnd};
 use crate::wait::poll_until;
 use adopt::{Adoption, Facts, NodeFacts};
 
@@ -28,6 +29,8 @@ const COMPONENT: &str = "10-prebuiltimage-osimageurl-";
 enum PassError {
     #[error(transparent)]
     Service(#[from] LayeringError),
+    #[error("the cluster's hosts are not known")]
+    Hosts(#[source] Box<assisted_client::Error>),
     #[error("the cluster's API did not answer as it should")]
     Kube(#[source] Box<kube::Error>),
 }
@@ -38,8 +41,23 @@ impl From<kube::Error> for PassError {
     }
 }
 
+/// Whether an installation ends only when the cluster has taken its images over.
+pub(crate) fn are_awaited(install_config_overrides: &str) -> bool {
+    let overrides: Value = serde_json::from_str(install_config_overrides).unwrap_or_default();
+    let asked = &overrides["onClusterLayering"];
+    asked["mode"] == "Enabled" && asked["waitForAdoption"] != false
+}
+
 /// Follows the images until each is the cluster's own, or has failed. There is nothing to do where there are none.
 pub(crate) async fn follow(context: &Context, stop: &CancellationToken) {
+    if let Some(end) = watch(context, stop).await {
+        info!(?end, "nothing is left to do for images of nodes");
+        *context.images.lock() = Some(end);
+    }
+}
+
+/// `None` when it was stopped.
+async fn watch(context: &Context, stop: &CancellationToken) -> Option<ImagesEnd> {
     let config = &context.config;
     let way = match proxies(&context.kube).await {
         Ok(found) => Way::Given { http: found.http, https: found.https, none_for: found.except },
@@ -57,37 +75,47 @@ pub(crate) async fn follow(context: &Context, stop: &CancellationToken) {
     };
     let images = match Layering::new(access, config.cluster_id) {
         Ok(images) => images,
-        Err(error) => return warn!(error = chain(&error), "images of nodes are not followed"),
+        Err(error) => {
+            let why = chain(&error);
+            warn!(why, "images of nodes are not followed");
+            return Some(Err(why));
+        }
     };
-    let done = poll_until(stop, config.intervals.resync, None, async || match pass(context, &images).await {
-        Ok(done) => done.then_some(()),
+    let end = poll_until(stop, config.intervals.resync, None, async || match pass(context, &images).await {
+        Ok(end) => end,
         // A service that knows nothing of images.
         Err(PassError::Service(LayeringError::Refused { status, .. })) if (400..500).contains(&status) => {
-            Some(())
+            Some(Ok(()))
         }
         Err(error) => {
             warn!(error = chain(&error), "images of nodes have to wait");
             None
         }
     });
-    if done.await.is_ok() {
-        info!("nothing is left to do for images of nodes");
-    }
+    end.await.ok()
 }
 
-/// One pass; true when nothing is left to do.
-async fn pass(context: &Context, images: &Layering) -> Result<bool, PassError> {
-    let Some(state) = images.state().await? else { return Ok(true) };
-    let mut done = true;
+/// One pass; how the images have ended, when nothing is left to do.
+async fn pass(context: &Context, images: &Layering) -> Result<Option<ImagesEnd>, PassError> {
+    let Some(state) = images.state().await? else { return Ok(Some(Ok(()))) };
+    let (mut done, mut end) = (true, Ok(()));
     for build in state.builds {
         done &= match build.state {
-            BuildState::Failed => true,
+            BuildState::Failed => {
+                end = end.and_then(|()| Err(failure(&build)));
+                true
+            }
             BuildState::Ready => build.adopted || adopt(context, images, build).await?,
             _ if build.location == BuildLocation::ControlPlane => refuse(images, build).await?,
             _ => false,
         };
     }
-    Ok(done)
+    Ok(done.then_some(end))
+}
+
+fn failure(build: &LayeringBuild) -> String {
+    let code = build.error_code.map_or("unknown", LayeringErrorCode::as_str);
+    format!("pool {}: {code}: {}", build.pool, build.error.as_deref().unwrap_or_default())
 }
 
 /// Nobody builds on control plane nodes yet: hosts that would wait for it are told at once.
@@ -102,7 +130,8 @@ async fn refuse(images: &Layering, build: LayeringBuild) -> Result<bool, PassErr
         ..build
     };
     images.report(failed, Vec::new()).await?;
-    Ok(true)
+    // The next pass finds it failed.
+    Ok(false)
 }
 
 async fn adopt(context: &Context, images: &Layering, build: LayeringBuild) -> Result<bool, PassError> {
@@ -134,7 +163,7 @@ async fn adopt(context: &Context, images: &Layering, build: LayeringBuild) -> Re
             images
                 .report(LayeringBuild { state: BuildState::Failed, error, error_code, ..build }, Vec::new())
                 .await?;
-            Ok(true)
+            Ok(false)
         }
     }
 }
@@ -148,7 +177,7 @@ async fn data(found: Result<DynamicObject, kube::Error>) -> Result<Option<Value>
 }
 
 /// What the cluster says of a pool and its nodes.
-async fn facts(context: &Context, build: &LayeringBuild) -> Result<Facts, kube::Error> {
+async fn facts(context: &Context, build: &LayeringBuild) -> Result<Facts, PassError> {
     let kube = &context.kube;
     let pool = build.pool.as_str();
     let configs = MACHINE_CONFIG.all(kube);
@@ -166,8 +195,20 @@ async fn facts(context: &Context, build: &LayeringBuild) -> Result<Facts, kube::
         pool: data(MACHINE_CONFIG_POOL.all(kube).get(pool).await).await?,
         own: data(configs.get(&image_machine_config(build.pool)).await).await?,
         component: data(configs.get(&format!("{COMPONENT}{pool}")).await).await?,
+        expected: expected(context, build.pool).await?,
         nodes: told,
     })
+}
+
+/// How many hosts become nodes of a pool: those that have failed do not.
+async fn expected(context: &Context, pool: Pool) -> Result<usize, PassError> {
+    let gone = [HostStatus::Disabled, HostStatus::Error, HostStatus::Cancelled];
+    let hosts = context.service.hosts(&gone).await.map_err(|error| PassError::Hosts(Box::new(error)))?;
+    let is_of = |role: HostRole| match pool {
+        Pool::Master => matches!(role, HostRole::Master | HostRole::Bootstrap),
+        Pool::Worker => role == HostRole::Worker,
+    };
+    Ok(hosts.iter().filter(|known| known.host.role.is_some_and(is_of)).count())
 }
 
 /// Takes our MachineConfig away, whose place the operator's own has taken.
@@ -181,4 +222,23 @@ async fn remove_own(context: &Context, build: &LayeringBuild) -> Result<(), kube
         Err(error) => return Err(error),
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn installations_wait_unless_they_are_told_not_to() {
+        for (overrides, awaited) in [
+            (r#"{"onClusterLayering":{"mode":"Enabled"}}"#, true),
+            (r#"{"onClusterLayering":{"mode":"Enabled","waitForAdoption":true}}"#, true),
+            (r#"{"onClusterLayering":{"mode":"Enabled","waitForAdoption":false}}"#, false),
+            (r#"{"onClusterLayering":{"mode":"Disabled"}}"#, false),
+            (r#"{"networking":{}}"#, false),
+            ("", false),
+        ] {
+            assert_eq!(are_awaited(overrides), awaited, "{overrides}");
+        }
+    }
 }

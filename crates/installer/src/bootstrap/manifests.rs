@@ -172,6 +172,13 @@ const NAMED_RIGHTS: &[(&str, &str, &str, &str)] = &[
         "anyuid nonroot hostmount-anyuid machine-api-termination-handler hostnetwork hostaccess node-exporter",
         "use",
     ),
+    // What says the same as the operator's own once it has taken images over.
+    (
+        "machineconfiguration.openshift.io",
+        "machineconfigs",
+        "09-ocl-osimageurl-master 09-ocl-osimageurl-worker",
+        "delete",
+    ),
 ];
 
 fn role() -> Value {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use assisted_wire::host::HostStage;
 use assisted_wire::on_cluster_layering::HostPhase;
-use tracing::{info, warn};
+use tracing::info;
 
 use super::trust::{auth_file, host_of};
 use super::{Layered, LayeringFailure};
@@ -52,17 +52,12 @@ impl Layered<'_> {
         };
         match (deployed, replica) {
             (Ok(()), Some(Err(error))) => return Err(error),
-            (Ok(()), _) => {}
+            (Ok(()), _) => info!(image, "this host has the image of its pool"),
             // The node has its own copy, or a registry that it reaches: one more restart makes up for it.
-            (Err(error), Some(Ok(()))) => {
-                warn!(%error, "the first start is in the release's image, the second in the pool's");
-            }
-            (Err(error), None) if !self.is_embedded() => {
-                warn!(%error, "the first start is in the release's image, the second in the pool's");
-            }
+            (Err(error), Some(Ok(()))) => self.tell_switch(&error).await,
+            (Err(error), None) if !self.is_embedded() => self.tell_switch(&error).await,
             (Err(error), _) => return Err(error.into()),
         }
-        info!(image, "the image of this host's pool is on the disk");
         self.phase(HostPhase::Done, "").await;
         Ok(())
     }

@@ -191,6 +191,13 @@ async fn an_image_that_cannot_be_laid_is_switched_to_where_it_can_be_had() {
         assert_eq!(done.is_ok(), ends_well, "{role} {registry}: {done:?}");
         let copies = machine.calls().iter().any(|line| line.starts_with("skopeo"));
         assert_eq!(copies, role == HostRole::Master);
+        // Users hear of it.
+        let told = service.told.lock().unwrap().builds.clone();
+        let reason = told.iter().find_map(|report| {
+            let host = &report["hosts"][0];
+            (host["phase"] == "switching").then(|| host["info"].as_str().unwrap().to_owned())
+        });
+        assert_eq!(reason.is_some_and(|reason| reason.contains("ostree")), ends_well, "{told:#?}");
     }
     // Without a copy of its own there is nothing that it could boot.
     let ready = state("Deploy", "Embedded", &[build("master", "ready", Some(IMAGE))]);

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::on_cluster_layering::{
-    BuildLocation, BuildState, HostPhase, LayeringBuild, LayeringErrorCode, LayeringReport, LayeringState,
-    LayeringStatus, Pool,
+    BuildLocation, BuildState, HostPhase, LayeringBuild, LayeringErrorCode, LayeringHost, LayeringReport,
+    LayeringState, LayeringStatus, Pool,
 };
 use jiff::Timestamp;
 use serde_json::Value;
@@ -214,31 +214,41 @@ pub fn report(facts: &Facts, pool: &str, report: LayeringReport) -> Result<Decis
     let id = input.cluster.id;
     let mut events = told(id, before.as_ref(), &build);
     if let Some(record) = &mut draft.facts.cluster {
-        for mut host in report.hosts {
-            if !facts.hosts.iter().any(|known| known.record.host.id == host.host_id) {
-                continue;
-            }
-            host.info = cut(&host.info);
-            let kept = record.layering.hosts.iter_mut().find(|kept| kept.host_id == host.host_id);
-            let was = kept.as_ref().map(|kept| kept.phase);
-            let replicated = was == Some(HostPhase::Replicating)
-                && host.phase != HostPhase::Replicating
-                && host.phase != HostPhase::Failed;
-            let found = facts.hosts.iter().find(|known| known.record.host.id == host.host_id);
-            events.extend(
-                found
-                    .filter(|_| replicated)
-                    .map(|host| catalogue::OCL_IMAGE_REPLICATED.of_host(host, &[("pool", &pool)])),
-            );
-            match kept {
-                Some(kept) => *kept = host,
-                None => record.layering.hosts.push(host),
-            }
+        for host in report.hosts {
+            events.extend(keep_host(facts, record, pool, host));
         }
         keep(record, build);
     }
     draft.events.extend(events);
     Ok(draft.reconciled())
+}
+
+/// Keeps what a host does, and gives what users are told of it. Of a host that the cluster doesn't have nothing is kept.
+fn keep_host(
+    facts: &Facts,
+    record: &mut ClusterRecord,
+    pool: Pool,
+    mut host: LayeringHost,
+) -> Option<NewEvent> {
+    let known = facts.hosts.iter().find(|known| known.record.host.id == host.host_id)?;
+    host.info = cut(&host.info);
+    let place = record.layering.hosts.iter().position(|kept| kept.host_id == host.host_id);
+    let was = place.map(|place| record.layering.hosts.remove(place));
+    let was_phase = was.as_ref().map(|was| was.phase);
+    // With a reason, a host switches because its disk didn't take the image.
+    let gives_up = host.phase == HostPhase::Switching && !host.info.is_empty();
+    let is_replicated = was_phase == Some(HostPhase::Replicating)
+        && host.phase != HostPhase::Replicating
+        && host.phase != HostPhase::Failed;
+    let event = if gives_up && was.as_ref() != Some(&host) {
+        Some(catalogue::OCL_DEPLOY_FAILED.of_host(known, &[("pool", &pool), ("error", &host.info)]))
+    } else if is_replicated {
+        Some(catalogue::OCL_IMAGE_REPLICATED.of_host(known, &[("pool", &pool)]))
+    } else {
+        None
+    };
+    record.layering.hosts.insert(place.unwrap_or(record.layering.hosts.len()), host);
+    event
 }
 
 /// Puts a build in the place of what was known of its pool.
@@ -280,8 +290,10 @@ fn check(
     }
     if let Some(before) = before {
         let older = build.attempt < before.attempt;
-        let ended =
-            build.attempt == before.attempt && before.state.is_terminal() && build.state != before.state;
+        let ended = build.attempt == before.attempt
+            && before.state.is_terminal()
+            && build.state != before.state
+            && !is_of_roll_out(before, build);
         if older || ended {
             return Err(Refusal::conflict(format!(
                 "Attempt {} of pool {pool} is {}: what is reported is older",
@@ -305,6 +317,14 @@ fn check(
         }
         _ => Ok(()),
     }
+}
+
+/// Whether an image that was built well has failed on the nodes.
+fn is_of_roll_out(before: &LayeringBuild, build: &LayeringBuild) -> bool {
+    use LayeringErrorCode::{Adopt, Boot, Deploy};
+    before.state == BuildState::Ready
+        && build.state == BuildState::Failed
+        && matches!(build.error_code, Some(Deploy | Boot | Adopt))
 }
 
 /// The repository that a pool's image is in.

@@ -116,6 +116,8 @@ catalogue! {
     }
     Host {
         /// Of this service alone.
+        OCL_DEPLOY_FAILED = "ocl_deploy_failed", Warning, ["pool", "error"],
+            "Host {host_name}: the OS image of pool {pool} could not be put onto the disk ({error}): the first start is in the release's image, the second in the pool's";
         OCL_IMAGE_REPLICATED = "ocl_image_replicated", Info, ["pool"],
             "Host {host_name}: the OS image of pool {pool} is in its registry";
         DISK_SPEED_SLOWER_THAN_SUPPORTED = "disk_speed_slower_than_supported", Warning, ["host_disk", "fdatasync_duration"],

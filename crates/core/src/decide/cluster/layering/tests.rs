@@ -99,9 +99,14 @@ fn reports_that_are_refused() {
     assert_eq!(kind(&ready, "master", &json!({"attempt": 1})), RefusalKind::Conflict);
     assert_eq!(kind(&ready, "master", &json!({"attempt": 2})), RefusalKind::Conflict);
     assert_eq!(
-        kind(&ready, "master", &json!({"attempt": 2, "state": "failed", "error_code": "boot"})),
+        kind(&ready, "master", &json!({"attempt": 2, "state": "failed", "error_code": "push"})),
         RefusalKind::Conflict
     );
+    // A good image may fail on the nodes.
+    for code in ["boot", "adopt", "deploy"] {
+        let failed = json!({"attempt": 2, "state": "failed", "error_code": code, "error": "node m-0"});
+        assert_eq!(events(&ready, &failed), ["ocl_build_failed"], "{code}");
+    }
     assert!(report(&ready, "master", build(&json!({"attempt": 3}))).is_ok());
     assert!(
         report(&ready, "master", build(&json!({"attempt": 2, "state": "ready", "image": IMAGE}))).is_ok()
@@ -158,6 +163,32 @@ fn hosts_that_have_their_replica() {
         second.events.iter().any(|event| event.name == "ocl_image_replicated" && event.host_id.is_some())
     );
     assert_eq!(second.cluster.unwrap().layering.hosts[0].phase, HostPhase::Done);
+}
+
+#[test]
+fn a_host_whose_disk_did_not_take_the_image_is_told_of_once() {
+    let facts = installing(&enabled());
+    let with = |info: &str| {
+        let host = facts.hosts[0].record.host.id;
+        let mut report = build(&json!({}));
+        report.hosts.push(
+            serde_json::from_value(json!({"host_id": host, "phase": "switching", "info": info})).unwrap(),
+        );
+        report
+    };
+    let told = |facts: &Facts, info: &str| {
+        let events = report(facts, "master", with(info)).unwrap().events;
+        events.into_iter().find(|event| event.name == "ocl_deploy_failed")
+    };
+    let event = told(&facts, "no space left").unwrap();
+    assert_eq!(event.host_id, Some(facts.hosts[0].record.host.id));
+    assert!(event.message.contains("of pool master could not be put onto the disk (no space left)"));
+    let again = report(&facts, "master", with("no space left")).unwrap().cluster;
+    let again = Facts { cluster: again, ..facts.clone() };
+    assert!(told(&again, "no space left").is_none());
+    assert!(told(&again, "another reason").is_some());
+    // Where switching is what was asked for, nothing has failed.
+    assert!(told(&facts, "").is_none());
 }
 
 #[test]
