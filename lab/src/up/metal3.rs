@@ -62,7 +62,6 @@ impl Lab {
         heading("The objects, and the cluster");
         for words in [
             &["agentclusterinstall", NAME, "--for=condition=Completed"][..],
-            &["clusterdeployment", NAME, "--for=jsonpath={.spec.installed}=true"],
             &["agents", "--all", "--for=condition=Installed"],
         ] {
             self.show_hub(&[&["wait", "--timeout=5m"], words].concat())?;
@@ -98,7 +97,8 @@ impl Lab {
                 }
                 _ => {}
             }
-            for _ in 0..4 {
+            // Looking costs what machines could use.
+            for _ in 0..10 {
                 self.pause()?;
             }
             wait.go_on()?;

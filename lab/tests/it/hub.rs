@@ -29,7 +29,7 @@ fn condition<'a>(object: &'a Value, kind: &str) -> &'a str {
 }
 
 #[test]
-fn manifests_alone_install_a_cluster_on_machines_of_bare_metal_hosts() {
+fn everything_manifests_alone_install_a_cluster_on_machines_of_bare_metal_hosts() {
     let dir = tempfile::tempdir().unwrap();
     let mut command: Command = tied(&built("assisted-lab").unwrap());
     command.args(["up", "--hub", "--namespaces", "--topology", "compact", "--workers", "1", "--once"]);
@@ -57,8 +57,6 @@ fn manifests_alone_install_a_cluster_on_machines_of_bare_metal_hosts() {
     let state = install["status"]["debugInfo"]["state"].as_str().unwrap();
     // It takes in further hosts as soon as it is installed.
     assert!(matches!(state, "installed" | "adding-hosts"), "{install}");
-    let deployments = objects(dir.path(), "clusterdeployments");
-    assert_eq!(deployments[0]["spec"]["installed"], true, "{deployments:?}");
 
     // Each machine has become the Agent that its object asked for, and metal3 keeps its hands off.
     let (agents, machines) = (objects(dir.path(), "agents"), objects(dir.path(), "baremetalhosts"));
