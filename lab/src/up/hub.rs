@@ -1,6 +1,6 @@
 //! The hub: etcd and an API server with the published definitions, on the lab's network, whose objects the service serves.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ impl Hub {
         let api = Running::start("the hub's API server", &mut command, &dir.join("kube-apiserver.log"))?;
         let mut hub = Self { api, etcd };
         hub.await_ready(plan, network)?;
-        hub.define(plan, network)?;
+        define(plan, network)?;
         Ok(hub)
     }
 
@@ -87,24 +87,24 @@ impl Hub {
             wait.pause(Duration::from_millis(250))?;
         }
     }
+}
 
-    /// Makes the definitions and the namespaces, and waits until there can be objects of them.
-    fn define(&self, plan: &Plan, network: &Network) -> Result<(), LabError> {
-        let path = plan.dir.join(DIR).join("definitions.yaml");
-        let all: Vec<_> = definition::OURS.iter().chain(definition::OTHERS).copied().collect();
-        std::fs::write(&path, all.join("\n---\n")).map_err(LabError::io(&path))?;
-        let path = path.display().to_string();
-        for words in [
-            &["create", "--filename", &path][..],
-            &["wait", "crd", "--all", "--for=condition=Established", "--timeout=60s"],
-            &["create", "namespace", OF_SERVICE],
-            &["create", "namespace", NAME],
-        ] {
-            let mut command = kubectl(plan, network, words)?;
-            command_line::run("kubectl", command.stdout(Stdio::null()), &plan.dir)?;
-        }
-        Ok(())
+/// Makes the definitions and the namespaces, and waits until there can be objects of them.
+fn define(plan: &Plan, network: &Network) -> Result<(), LabError> {
+    let path = plan.dir.join(DIR).join("definitions.yaml");
+    let all: Vec<_> = definition::OURS.iter().chain(definition::OTHERS).copied().collect();
+    std::fs::write(&path, all.join("\n---\n")).map_err(LabError::io(&path))?;
+    let path = path.display().to_string();
+    for words in [
+        &["create", "--filename", &path][..],
+        &["wait", "crd", "--all", "--for=condition=Established", "--timeout=60s"],
+        &["create", "namespace", OF_SERVICE],
+        &["create", "namespace", NAME],
+    ] {
+        let mut command = kubectl(plan, network, words)?;
+        command_line::run("kubectl", command.stdout(Stdio::null()), &plan.dir)?;
     }
+    Ok(())
 }
 
 fn start_etcd(plan: &Plan, network: &Network) -> Result<Running, LabError> {
@@ -121,7 +121,7 @@ fn start_etcd(plan: &Plan, network: &Network) -> Result<Running, LabError> {
     Ok(Running::start("the hub's etcd", &mut command, &dir.join("etcd.log"))?)
 }
 
-fn file(flag: &str, path: &std::path::Path) -> String {
+fn file(flag: &str, path: &Path) -> String {
     format!("--{flag}={}", path.display())
 }
 
