@@ -37,6 +37,11 @@ pub struct Up {
     /// Machines that are namespaces of this computer: a few minutes instead of many, but no firmware, kernel or boot loader
     #[arg(long, conflicts_with_all = ["machines", "static_network", "iso"])]
     namespaces: bool,
+    /// Describe everything by objects of a hub, BareMetalHosts included, whose metal3 the lab plays, instead of by commands
+    #[arg(long, conflicts_with_all = [
+        "machines", "static_network", "faults", "operators", "image_mode", "day2_workers", "until",
+    ])]
+    hub: bool,
     /// Give the machines fixed addresses instead of DHCP's
     #[arg(long)]
     static_network: bool,
@@ -139,6 +144,7 @@ impl Up {
             day2_workers: self.day2_workers,
             namespaces: self.namespaces,
             rack: self.machines.as_deref().map(Rack::read).transpose().map_err(Failure::refused)?,
+            hub: self.hub,
             static_network: self.static_network,
             // They read nothing of it but the Ignition config.
             minimal: self.namespaces || matches!(self.iso, Iso::Minimal),

@@ -6,6 +6,9 @@ use crate::network::{API_VIP, GATEWAY, INGRESS_VIP};
 impl Lab {
     /// Describes the cluster, and fetches its discovery image.
     pub(super) fn define(&self, masters: usize) -> Result<(), LabError> {
+        if self.plan.hub {
+            return self.define_by_manifests(masters);
+        }
         heading("A cluster and an infra-env");
         let secret = service::pull_secret(&self.plan.dir)?;
         let (count, gateway) = (masters.to_string(), GATEWAY.to_string());

@@ -9,8 +9,11 @@ mod day2;
 mod define;
 mod error;
 mod fault;
+mod hub;
 mod image_mode;
 mod machine_handle;
+mod manifests;
+mod metal3;
 mod minutes;
 mod operators;
 mod payload;
@@ -61,7 +64,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 const DISCOVERY: Duration = Duration::from_secs(25 * 60);
 /// From the last host's discovery until all of them can be installed.
 const READY: Duration = Duration::from_secs(15 * 60);
-
 /// A build of Kubernetes takes minutes, and machines may be in its way.
 const KUBERNETES: Duration = Duration::from_secs(60 * 60);
 
@@ -171,6 +173,9 @@ impl Lab {
 
     /// Does the whole of it.
     pub fn run(&mut self) -> Result<(), LabError> {
+        if self.plan.hub {
+            return self.run_by_hub();
+        }
         heading("Machines boot the discovery image");
         self.begins("machines boot, and are discovered");
         for number in self.numbers(false) {

@@ -22,6 +22,8 @@ pub struct Plan {
     /// Real machines, in place of virtual ones of a topology.
     pub rack: Option<Rack>,
     pub static_network: bool,
+    /// Whether objects of a hub describe everything, BareMetalHosts included, in place of orders by command line.
+    pub hub: bool,
     pub minimal: bool,
     /// Where everything is kept, and looked at.
     pub dir: PathBuf,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::hub::{self, Hub};
 use super::payload::{self, VERSION};
 use super::tls::Certificate;
 use super::{Fault, LabError, Plan, image_mode};
@@ -43,6 +44,8 @@ const START: Duration = Duration::from_secs(120);
 pub(super) struct Service {
     api: Running,
     images: Running,
+    /// Whose objects it serves, if that is wanted.
+    hub: Option<Hub>,
     dir: PathBuf,
     image: Image,
     pushed: Pushed,
@@ -58,10 +61,22 @@ impl Service {
         certificate: Certificate,
         network: &Network,
     ) -> Result<Self, LabError> {
+        let hub = plan.hub.then(|| Hub::start(plan, &certificate, network)).transpose()?;
+        Self::start_with(plan, image, pushed, certificate, network, hub)
+    }
+
+    fn start_with(
+        plan: &Plan,
+        image: Image,
+        pushed: Pushed,
+        certificate: Certificate,
+        network: &Network,
+        hub: Option<Hub>,
+    ) -> Result<Self, LabError> {
         let os_images = os_images(&image);
         let api = api(plan, &os_images, &pushed, &certificate, network)?;
         let images = images(plan, &os_images, &certificate, network)?;
-        Ok(Self { api, images, dir: plan.dir.clone(), image, pushed, certificate })
+        Ok(Self { api, images, hub, dir: plan.dir.clone(), image, pushed, certificate })
     }
 
     /// Kills it, and starts it again over what it left.
@@ -69,7 +84,8 @@ impl Service {
         self.api.kill();
         self.images.kill();
         let (image, pushed) = (self.image.clone(), self.pushed.clone());
-        *self = Self::start(plan, image, pushed, self.certificate.clone(), network)?;
+        let (certificate, hub) = (self.certificate.clone(), self.hub.take());
+        *self = Self::start_with(plan, image, pushed, certificate, network, hub)?;
         Ok(())
     }
 
@@ -100,6 +116,9 @@ impl Service {
     }
 
     pub(super) fn must_live(&mut self) -> Result<(), LabError> {
+        if let Some(hub) = &mut self.hub {
+            hub.must_live()?;
+        }
         self.images.must_live()?;
         Ok(self.api.must_live()?)
     }
@@ -132,7 +151,7 @@ fn api(
     command
         .args(["serve", "--listen", &format!("{GATEWAY}:8090"), "--generator", "openshift", "--data-dir"])
         .arg(dir.join(DATA))
-        .env("AUTH_TYPE", "users")
+        .env("AUTH_TYPE", if plan.hub { "none" } else { "users" })
         .env("SERVE_HTTPS", "true")
         .env("HTTPS_CERT_FILE", &certificate.chain)
         .env("HTTPS_KEY_FILE", &certificate.key)
@@ -151,7 +170,7 @@ fn api(
         // It need not be long until it is asked for; the others need their time to start.
         command.env("HOST_STAGE_REBOOTING_TIMEOUT", if plan.namespaces { "1m" } else { "10m" });
     }
-    command.envs(plan.operator_limits()).envs(image_mode::settings(plan));
+    command.envs(plan.operator_limits()).envs(image_mode::settings(plan)).envs(hub::settings(plan));
     Ok(Running::start("the service", &mut command, &dir.join(LOG))?)
 }
 

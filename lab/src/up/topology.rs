@@ -208,6 +208,7 @@ pub(super) mod tests {
             workers,
             day2_workers: 0,
             namespaces: false,
+            hub: false,
             static_network: false,
             minimal: false,
             dir: "/x".into(),

@@ -25,7 +25,7 @@ const KNOWN: &[(&str, usize)] = &[
     ("crates/service", 8),
     ("crates/simhost", 2),
     ("crates/testkit", 5),
-    ("lab", 19),
+    ("lab", 22),
     ("lab/cluster", 7),
     ("xtask", 4),
 ];

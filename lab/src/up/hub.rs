@@ -1,0 +1,194 @@
+//! The hub: etcd and an API server with the published definitions, on the lab's network, whose objects the service serves.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use assisted_crd::definition;
+use assisted_lab_tools::kubernetes;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::tls::Certificate;
+use super::{Lab, LabError, NAME, Plan, command_line, forget, say, write_secret};
+use crate::network::{GATEWAY, Network, Running};
+use crate::wait::Wait;
+
+/// The folder with all that is the hub's, in the lab's.
+const DIR: &str = "hub";
+/// The credentials of its administrator, in that folder.
+const KUBECONFIG: &str = "kubeconfig";
+
+/// The namespace of the service's lease.
+const OF_SERVICE: &str = "assisted-installer";
+
+/// The API of the installed cluster is at another address, and on another port.
+const API: u16 = 16443;
+const ETCD: u16 = 12379;
+const PEER: u16 = 12380;
+
+const START: Duration = Duration::from_secs(120);
+
+/// It ends when this is dropped.
+pub(super) struct Hub {
+    api: Running,
+    etcd: Running,
+}
+
+impl Hub {
+    /// Starts it, empty but for the definitions, the namespace of the cluster, and that of the service.
+    pub(super) fn start(plan: &Plan, certificate: &Certificate, network: &Network) -> Result<Self, LabError> {
+        let dir = plan.dir.join(DIR);
+        forget(&dir)?;
+        std::fs::create_dir_all(&dir).map_err(LabError::io(&dir))?;
+        let etcd = start_etcd(plan, network)?;
+        let token = Uuid::new_v4().to_string();
+        let tokens = dir.join("tokens.csv");
+        write_secret(&tokens, &format!("{token},admin,admin,system:masters\n"))?;
+        write_secret(&dir.join(KUBECONFIG), &kubeconfig(certificate, &token).to_string())?;
+        let program = kubernetes::find("kube-apiserver").ok_or(LabError::NoKubernetes)?;
+        let mut command = network.command(program);
+        command
+            .arg(format!("--etcd-servers=http://{GATEWAY}:{ETCD}"))
+            .args([format!("--bind-address={GATEWAY}"), format!("--advertise-address={GATEWAY}")])
+            .arg(format!("--secure-port={API}"))
+            .arg("--endpoint-reconciler-type=none")
+            .args([file("tls-cert-file", &certificate.chain), file("tls-private-key-file", &certificate.key)])
+            .arg(file("token-auth-file", &tokens))
+            // Nobody has an account, and the server wants keys for them nevertheless.
+            .arg("--service-account-issuer=https://kubernetes.default.svc")
+            .arg(file("service-account-key-file", &certificate.chain))
+            .arg(file("service-account-signing-key-file", &certificate.key))
+            .arg("--disable-admission-plugins=ServiceAccount")
+            .args(["--service-cluster-ip-range=10.96.0.0/16", "--authorization-mode=RBAC"]);
+        let api = Running::start("the hub's API server", &mut command, &dir.join("kube-apiserver.log"))?;
+        let mut hub = Self { api, etcd };
+        hub.await_ready(plan, network)?;
+        define(plan, network)?;
+        Ok(hub)
+    }
+
+    pub(super) fn must_live(&mut self) -> Result<(), LabError> {
+        self.etcd.must_live()?;
+        Ok(self.api.must_live()?)
+    }
+
+    fn await_ready(&mut self, plan: &Plan, network: &Network) -> Result<(), LabError> {
+        let log = plan.dir.join(DIR).join("kube-apiserver.log");
+        let mut wait = Wait::new("the hub's API server", log.display(), START);
+        loop {
+            let mut ask = kubectl(plan, network, &["get", "--raw", "/readyz", "--request-timeout=5s"])?;
+            ask.stdout(Stdio::null()).stderr(Stdio::null());
+            match command_line::run("kubectl get --raw /readyz", &mut ask, &plan.dir) {
+                Err(LabError::Command { .. }) => {}
+                answered => return answered,
+            }
+            self.must_live()?;
+            wait.pause(Duration::from_millis(250))?;
+        }
+    }
+}
+
+/// Makes the definitions and the namespaces, and waits until there can be objects of them.
+fn define(plan: &Plan, network: &Network) -> Result<(), LabError> {
+    let path = plan.dir.join(DIR).join("definitions.yaml");
+    let all: Vec<_> = definition::OURS.iter().chain(definition::OTHERS).copied().collect();
+    std::fs::write(&path, all.join("\n---\n")).map_err(LabError::io(&path))?;
+    let path = path.display().to_string();
+    for words in [
+        &["create", "--filename", &path][..],
+        &["wait", "crd", "--all", "--for=condition=Established", "--timeout=60s"],
+        &["create", "namespace", OF_SERVICE],
+        &["create", "namespace", NAME],
+    ] {
+        let mut command = kubectl(plan, network, words)?;
+        command_line::run("kubectl", command.stdout(Stdio::null()), &plan.dir)?;
+    }
+    Ok(())
+}
+
+fn start_etcd(plan: &Plan, network: &Network) -> Result<Running, LabError> {
+    let dir = plan.dir.join(DIR);
+    let (client, peer) = (format!("http://{GATEWAY}:{ETCD}"), format!("http://{GATEWAY}:{PEER}"));
+    let mut command = network.command(kubernetes::etcd().ok_or(LabError::NoKubernetes)?);
+    command
+        .arg(file("data-dir", &dir.join("etcd")))
+        .args([format!("--listen-client-urls={client}"), format!("--advertise-client-urls={client}")])
+        .args([format!("--listen-peer-urls={peer}"), format!("--initial-advertise-peer-urls={peer}")])
+        .arg(format!("--initial-cluster=default={peer}"))
+        // A lab survives no crash of the machine.
+        .arg("--unsafe-no-fsync");
+    Ok(Running::start("the hub's etcd", &mut command, &dir.join("etcd.log"))?)
+}
+
+fn file(flag: &str, path: &Path) -> String {
+    format!("--{flag}={}", path.display())
+}
+
+/// Credentials of the administrator, as a kubeconfig.
+fn kubeconfig(certificate: &Certificate, token: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "hub",
+        "clusters": [{"name": "hub", "cluster": {
+            "server": format!("https://{GATEWAY}:{API}"), "certificate-authority": certificate.ca,
+        }}],
+        "users": [{"name": "admin", "user": {"token": token}}],
+        "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "admin", "namespace": NAME}}],
+    })
+}
+
+fn kubeconfig_path(plan: &Plan) -> PathBuf {
+    plan.dir.join(DIR).join(KUBECONFIG)
+}
+
+/// What the service has to know of its hub.
+pub(super) fn settings(plan: &Plan) -> Vec<(&'static str, PathBuf)> {
+    match plan.hub {
+        true => vec![
+            ("ENABLE_KUBE_API", "true".into()),
+            ("KUBECONFIG", kubeconfig_path(plan)),
+            ("NAMESPACE", OF_SERVICE.into()),
+            // Nobody can reach the lab's network but the lab.
+            ("ASSISTED_ALLOW_UNAUTHENTICATED", "true".into()),
+        ],
+        false => Vec::new(),
+    }
+}
+
+/// `kubectl` with the credentials of the hub's administrator.
+fn kubectl(plan: &Plan, network: &Network, words: &[&str]) -> Result<Command, LabError> {
+    let kubectl = kubernetes::find("kubectl").ok_or(LabError::NoKubernetes)?;
+    let mut command = network.command(kubectl);
+    command.arg("--kubeconfig").arg(kubeconfig_path(plan)).args(words).current_dir(&plan.dir);
+    command.stdin(Stdio::null());
+    Ok(command)
+}
+
+impl Lab {
+    /// A command of `kubectl` about the hub, which people see.
+    pub(super) fn show_hub(&self, words: &[&str]) -> Result<(), LabError> {
+        let what = format!("kubectl {}", words.join(" "));
+        say(&format!("\n$ {what}"));
+        command_line::run(&what, &mut self.hub_kubectl(words)?, &self.plan.dir)
+    }
+
+    /// What `kubectl` tells of the hub as JSON.
+    pub(super) fn hub_json(&self, words: &[&str]) -> Result<Value, LabError> {
+        let what = format!("kubectl {}", words.join(" "));
+        command_line::json(&what, &mut self.hub_kubectl(words)?, &self.plan.dir)
+    }
+
+    /// Writes the objects as they are into the hub's folder, for whoever looks at them when the lab is gone.
+    pub(super) fn keep_objects(&self) -> Result<(), LabError> {
+        for kind in ["clusterdeployments", "agentclusterinstalls", "agents", "infraenvs", "baremetalhosts"] {
+            let path = self.plan.dir.join(DIR).join(format!("{kind}.json"));
+            let objects = self.hub_json(&["get", kind])?;
+            write_secret(&path, &format!("{objects:#}\n"))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn hub_kubectl(&self, words: &[&str]) -> Result<Command, LabError> {
+        kubectl(&self.plan, &self.network, words)
+    }
+}
