@@ -66,16 +66,16 @@ impl Build {
             Some(installer) => installer,
             None => assisted_lab_tools::coreos_installer().map_err(Failure::refused)?,
         };
-        tell(&format!("building into {}; the log is build.log beside it", dir.display()));
+        report(&format!("building into {}; the log is build.log beside it", dir.display()));
         Image::build(&dir, &installer, |Step { what, took }| {
-            tell(&format!("{what}: {:.1} s", took.as_secs_f64()));
+            report(&format!("{what}: {:.1} s", took.as_secs_f64()));
         })
         .map_err(Failure::refused)
     }
 }
 
 /// Progress is for whoever watches, and not part of the answer.
-fn tell(line: &str) {
+fn report(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 

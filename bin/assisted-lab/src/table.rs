@@ -35,11 +35,11 @@ impl Live {
         }
         match &mut self.screen {
             Some(screen) => screen.draw(&picture(simulation, now)),
-            None => self.tell(simulation, now),
+            None => self.report(simulation, now),
         }
     }
 
-    fn tell(&mut self, simulation: &Simulation, now: Duration) -> bool {
+    fn report(&mut self, simulation: &Simulation, now: Duration) -> bool {
         for (name, look) in simulation.views() {
             if look.status.is_none() || self.told.get(&name) == Some(look) {
                 continue;

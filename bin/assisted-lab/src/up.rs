@@ -49,6 +49,9 @@ pub struct Up {
     /// Operator to install with the cluster, as the service calls it; it fails with =fails, and no catalogue has it with =missing
     #[arg(long = "operator", value_name = "NAME[=fails|=missing]")]
     operators: Vec<Operator>,
+    /// Install the cluster in image mode: the Containerfile of all pools' images, which begins with FROM configs AS final
+    #[arg(long, value_name = "CONTAINERFILE", requires = "namespaces")]
+    image_mode: Option<PathBuf>,
     /// How far to go
     #[arg(long, value_enum, default_value = "installed", value_name = "STATUS")]
     until: Until,
@@ -144,6 +147,7 @@ impl Up {
             host_programs: self.host_programs.unwrap_or(beside),
             faults: self.faults,
             operators: self.operators,
+            containerfile: self.image_mode,
             until: self.until,
             limit: Duration::from_secs(self.limit * 60),
             stop,

@@ -8,13 +8,13 @@ mod kube;
 pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod place;
+mod reached;
 pub(crate) mod secrets;
 mod traces;
 pub(crate) mod up;
 
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,15 +25,15 @@ use assisted_config::{AuthType, Http, SIMULATION, Settings};
 use assisted_service::{Service, generator};
 use clap::Args;
 use jiff::Timestamp;
-use rustls::ServerConfig;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::image_service::port;
-use crate::signals::StopSignals;
+use crate::listener::{address, port, raise_file_limit, tls};
+use crate::signals::{StopSignals, stopping};
 pub(crate) use environment::page as environment_page;
 use place::Place;
+use reached::Reached;
 use secrets::Secrets;
 
 /// Hosts may wait in a pool for weeks before they are used; their tokens must last as long.
@@ -63,7 +63,7 @@ pub struct Serve {
     images: images::ImageFlags,
     /// How `assisted up` differs.
     #[arg(skip)]
-    up: Option<up::Reached>,
+    up: Option<Reached>,
 }
 
 impl Serve {
@@ -138,7 +138,7 @@ impl Serve {
         };
         let scheme = if tls.is_some() { "https" } else { "http" };
         if let Some(up) = &self.up {
-            up.tell_settings(&mut settings.http, scheme, listener.local_addr()?);
+            up.set_base_url(&mut settings.http, scheme, listener.local_addr()?);
         }
         let images = match image_address {
             Some(address) => Some(self.images.bind(address, &mut settings, &data_dir).await?),
@@ -183,14 +183,14 @@ impl Serve {
         if simulated {
             tracing::warn!("{SIMULATION}");
         }
-        tell(&format!("listening on {scheme}://{address}"));
+        report(&format!("listening on {scheme}://{address}"));
         if simulated {
-            tell(SIMULATION);
+            report(SIMULATION);
         }
         let code = api.setup_code().await?;
         match (&self.up, code) {
-            (Some(_), code) => tell(&up::invitation(&settings.http.service_base_url, code.as_ref())),
-            (None, Some(code)) => tell(&identity::invitation(&code, &format!("{scheme}://{address}"))),
+            (Some(_), code) => report(&reached::invitation(&settings.http.service_base_url, code.as_ref())),
+            (None, Some(code)) => report(&identity::invitation(&code, &format!("{scheme}://{address}"))),
             (None, None) => {}
         }
         let until = stopping(&stopped);
@@ -229,23 +229,10 @@ impl Serve {
 }
 
 /// Prints a line for whoever started the service.
-fn tell(line: &str) {
+fn report(line: &str) {
     if let Err(error) = writeln!(std::io::stdout(), "{line}") {
         tracing::debug!(%error, "nobody reads the output");
     }
-}
-
-/// Certificate and key of all listeners; none: they speak plain HTTP.
-fn tls(http: &Http) -> Result<Option<Arc<ServerConfig>>> {
-    if !http.serve_https {
-        return Ok(None);
-    }
-    let (certificate, key) = (Path::new(&http.https_cert_file), Path::new(&http.https_key_file));
-    Ok(Some(assisted_api::server::tls(certificate, key, &http.tls_min_version)?))
-}
-
-fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "give an IP address and a port, such as 127.0.0.1:8090 or [::1]:8090".to_owned())
 }
 
 /// Tokens expire at full days only: what carries one has the same bytes for a day, so that pieces of an image that are
@@ -261,24 +248,5 @@ fn token(signer: &Signer, grant: Grant) -> Option<String> {
             tracing::error!(%error, "a token can't be made");
             None
         }
-    }
-}
-
-/// Ends when the service is told to stop.
-fn stopping(stopped: &watch::Receiver<bool>) -> impl Future<Output = ()> + Send + use<> {
-    let mut stopped = stopped.clone();
-    async move {
-        // An error is the end of whoever would tell.
-        let _ = stopped.wait_for(|stopped| *stopped).await;
-    }
-}
-
-/// Each connection is a file; the limit that shells set is meant for people.
-pub(crate) fn raise_file_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
-    if let Err(error) = setrlimit(Resource::Nofile, raised) {
-        tracing::warn!(%error, "the limit of open files stays as it is");
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// SIGTERM and SIGINT. From its making on they end the process no more: it is made before anybody is told that the service
@@ -31,5 +32,14 @@ impl StopSignals {
             self.recv().await;
             stop.cancel();
         });
+    }
+}
+
+/// Ends when the service is told to stop.
+pub(crate) fn stopping(stopped: &watch::Receiver<bool>) -> impl Future<Output = ()> + Send + use<> {
+    let mut stopped = stopped.clone();
+    async move {
+        // An error is the end of whoever would tell.
+        let _ = stopped.wait_for(|stopped| *stopped).await;
     }
 }

@@ -38,6 +38,9 @@ pub const ALL: [Components; 2] = [
         webhooks: &webhook::BOOTSTRAP,
         namespace: "assisted-capi-bootstrap-system",
         variables: &[
+            ("ASSISTED_URL", ""),
+            ("ASSISTED_TOKEN_FILE", ""),
+            ("ASSISTED_CA_FILE", ""),
             ("USE_INTERNAL_IMAGE_URL", "false"),
             ("ASSISTED_SERVICE_NAME", "assisted-service"),
             ("ASSISTED_SERVICE_SCHEME", "http"),
@@ -53,7 +56,12 @@ pub const ALL: [Components; 2] = [
         role: &rbac::CONTROL_PLANE,
         webhooks: &webhook::CONTROL_PLANE,
         namespace: "assisted-capi-control-plane-system",
-        variables: &[("LOG_LEVEL", "info")],
+        variables: &[
+            ("ASSISTED_URL", ""),
+            ("ASSISTED_TOKEN_FILE", ""),
+            ("ASSISTED_CA_FILE", ""),
+            ("LOG_LEVEL", "info"),
+        ],
     },
 ];
 
@@ -149,6 +157,8 @@ impl Components {
             "command": ["assisted", "capi", self.command],
             "args": [format!("--webhook-service={}", self.service_name())],
             "env": env,
+            // Token and authority of a service that is worked with alone.
+            "volumeMounts": [{"name": "service", "mountPath": "/etc/assisted", "readOnly": true}],
             "ports": [{"name": "webhook", "containerPort": PORT, "protocol": "TCP"}],
             "livenessProbe": probe, "readinessProbe": probe,
             "resources": {"requests": {"cpu": "10m", "memory": "40Mi"}, "limits": {"memory": "256Mi"}},
@@ -170,6 +180,7 @@ impl Components {
                         "serviceAccountName": self.role.account,
                         "securityContext": {"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}},
                         "containers": [container],
+                        "volumes": [{"name": "service", "secret": {"secretName": "assisted-service", "optional": true}}],
                         "terminationGracePeriodSeconds": 30,
                     },
                 },

@@ -50,26 +50,44 @@ const TLS: Access = cluster_named(
     &["get", "list", "watch"],
 );
 
+/// What the bootstrap provider may do: with the kinds of a hub, or with a service alone.
+macro_rules! bootstrap {
+    ($($hub:tt)*) => {
+        &[
+            cluster("how machines boot", "bootstrap.cluster.x-k8s.io", &["openshiftassistedconfigs"], KEEP),
+            cluster(
+                "their status and finalizers",
+                "bootstrap.cluster.x-k8s.io",
+                &["openshiftassistedconfigs/status", "openshiftassistedconfigs/finalizers"],
+                STATUS,
+            ),
+            cluster("machines and their clusters", "cluster.x-k8s.io", &["clusters", "machines"], READ),
+            cluster(
+                "which live ISO machines boot",
+                "infrastructure.cluster.x-k8s.io",
+                &["metal3machines", "metal3machinetemplates"],
+                &["get", "patch"],
+            ),
+            cluster("which hardware a machine is", "metal3.io", &["baremetalhosts"], &["get"]),
+            $($hub)*
+            cluster("bootstrap data, and an authority that is trusted", "", &["secrets"], &["get", "create"]),
+            cluster("an authority that is trusted", "", &["configmaps"], &["get"]),
+            namespaced("who leads", "coordination.k8s.io", &["leases"], &["get", "create", "update"]),
+            converted(&webhook::BOOTSTRAP),
+            configured(&[webhook::BOOTSTRAP.name]),
+            CONFIGURABLE,
+            certified(&[webhook::BOOTSTRAP.name]),
+            CERTIFIABLE,
+            TLS,
+        ]
+    };
+}
+
 /// Rights of the bootstrap provider.
 pub const BOOTSTRAP: Role = Role {
     name: "assisted-capi-bootstrap",
     account: "assisted-capi-bootstrap",
-    accesses: &[
-        cluster("how machines boot", "bootstrap.cluster.x-k8s.io", &["openshiftassistedconfigs"], KEEP),
-        cluster(
-            "their status and finalizers",
-            "bootstrap.cluster.x-k8s.io",
-            &["openshiftassistedconfigs/status", "openshiftassistedconfigs/finalizers"],
-            STATUS,
-        ),
-        cluster("machines and their clusters", "cluster.x-k8s.io", &["clusters", "machines"], READ),
-        cluster(
-            "which live ISO machines boot",
-            "infrastructure.cluster.x-k8s.io",
-            &["metal3machines", "metal3machinetemplates"],
-            &["get", "patch"],
-        ),
-        cluster("which hardware a machine is", "metal3.io", &["baremetalhosts"], &["get"]),
+    accesses: bootstrap!(
         cluster(
             "infra-envs of machines",
             "agent-install.openshift.io",
@@ -89,67 +107,80 @@ pub const BOOTSTRAP: Role = Role {
             READ,
         ),
         cluster("which cluster is installed", "hive.openshift.io", &["clusterdeployments"], READ),
-        cluster("bootstrap data, and an authority that is trusted", "", &["secrets"], &["get", "create"]),
-        cluster("an authority that is trusted", "", &["configmaps"], &["get"]),
-        namespaced("who leads", "coordination.k8s.io", &["leases"], &["get", "create", "update"]),
-        converted(&webhook::BOOTSTRAP),
-        configured(&[webhook::BOOTSTRAP.name]),
-        CONFIGURABLE,
-        certified(&[webhook::BOOTSTRAP.name]),
-        CERTIFIABLE,
-        TLS,
-    ],
+    ),
 };
+
+/// The same with a service alone: none of the kinds of a hub.
+pub const BOOTSTRAP_OF_SERVICE: Role =
+    Role { name: "assisted-capi-bootstrap", account: "assisted-capi-bootstrap", accesses: bootstrap!() };
+
+/// What the control-plane provider may do, likewise.
+macro_rules! control_plane {
+    ($($hub:tt)*) => {
+        &[
+            cluster("control planes", "controlplane.cluster.x-k8s.io", &["openshiftassistedcontrolplanes"], KEEP),
+            cluster(
+                "their status and finalizers",
+                "controlplane.cluster.x-k8s.io",
+                &["openshiftassistedcontrolplanes/status", "openshiftassistedcontrolplanes/finalizers"],
+                STATUS,
+            ),
+            cluster(
+                "clusters, and how many machines they have",
+                "cluster.x-k8s.io",
+                &["clusters", "machinedeployments"],
+                READ,
+            ),
+            cluster(
+                "machines of control planes",
+                "cluster.x-k8s.io",
+                &["machines"],
+                &["get", "list", "watch", "create", "delete"],
+            ),
+            cluster("whether they are up to date", "cluster.x-k8s.io", &["machines/status"], &["get", "patch"]),
+            cluster(
+                "how machines boot",
+                "bootstrap.cluster.x-k8s.io",
+                &["openshiftassistedconfigs"],
+                &["get", "list", "watch", "create", "delete"],
+            ),
+            cluster(
+                "what machines of the infrastructure are made from",
+                "infrastructure.cluster.x-k8s.io",
+                &["metal3machinetemplates"],
+                &["get", "patch"],
+            ),
+            cluster(
+                "machines of the infrastructure",
+                "infrastructure.cluster.x-k8s.io",
+                &["metal3machines"],
+                &["list", "create", "delete"],
+            ),
+            cluster(
+                "which version of a kind fits Cluster API",
+                "apiextensions.k8s.io",
+                &["customresourcedefinitions"],
+                &["get"],
+            ),
+            $($hub)*
+            cluster("registry credentials, and kubeconfigs", "", &["secrets"], &["get", "create", "patch"]),
+            cluster("mirrors of registries", "", &["configmaps"], &["get", "create", "patch"]),
+            namespaced("who leads", "coordination.k8s.io", &["leases"], &["get", "create", "update"]),
+            converted(&webhook::CONTROL_PLANE),
+            configured(&[webhook::CONTROL_PLANE.name]),
+            CONFIGURABLE,
+            certified(&[webhook::CONTROL_PLANE.name]),
+            CERTIFIABLE,
+            TLS,
+        ]
+    };
+}
 
 /// Rights of the control-plane provider. Machines of another infrastructure than metal3 need a role of their own beside it.
 pub const CONTROL_PLANE: Role = Role {
     name: "assisted-capi-control-plane",
     account: "assisted-capi-control-plane",
-    accesses: &[
-        cluster("control planes", "controlplane.cluster.x-k8s.io", &["openshiftassistedcontrolplanes"], KEEP),
-        cluster(
-            "their status and finalizers",
-            "controlplane.cluster.x-k8s.io",
-            &["openshiftassistedcontrolplanes/status", "openshiftassistedcontrolplanes/finalizers"],
-            STATUS,
-        ),
-        cluster(
-            "clusters, and how many machines they have",
-            "cluster.x-k8s.io",
-            &["clusters", "machinedeployments"],
-            READ,
-        ),
-        cluster(
-            "machines of control planes",
-            "cluster.x-k8s.io",
-            &["machines"],
-            &["get", "list", "watch", "create", "delete"],
-        ),
-        cluster("whether they are up to date", "cluster.x-k8s.io", &["machines/status"], &["get", "patch"]),
-        cluster(
-            "how machines boot",
-            "bootstrap.cluster.x-k8s.io",
-            &["openshiftassistedconfigs"],
-            &["get", "list", "watch", "create", "delete"],
-        ),
-        cluster(
-            "what machines of the infrastructure are made from",
-            "infrastructure.cluster.x-k8s.io",
-            &["metal3machinetemplates"],
-            &["get", "patch"],
-        ),
-        cluster(
-            "machines of the infrastructure",
-            "infrastructure.cluster.x-k8s.io",
-            &["metal3machines"],
-            &["list", "create", "delete"],
-        ),
-        cluster(
-            "which version of a kind fits Cluster API",
-            "apiextensions.k8s.io",
-            &["customresourcedefinitions"],
-            &["get"],
-        ),
+    accesses: control_plane!(
         cluster(
             "clusters at the installer",
             "extensions.hive.openshift.io",
@@ -162,17 +193,18 @@ pub const CONTROL_PLANE: Role = Role {
             &["clusterdeployments", "clusterimagesets"],
             &["get", "create", "patch", "delete"],
         ),
-        cluster("registry credentials, and kubeconfigs", "", &["secrets"], &["get", "create", "patch"]),
-        cluster("mirrors of registries", "", &["configmaps"], &["get", "create", "patch"]),
-        namespaced("who leads", "coordination.k8s.io", &["leases"], &["get", "create", "update"]),
-        converted(&webhook::CONTROL_PLANE),
-        configured(&[webhook::CONTROL_PLANE.name]),
-        CONFIGURABLE,
-        certified(&[webhook::CONTROL_PLANE.name]),
-        CERTIFIABLE,
-        TLS,
-    ],
+    ),
+};
+
+/// The same with a service alone.
+pub const CONTROL_PLANE_OF_SERVICE: Role = Role {
+    name: "assisted-capi-control-plane",
+    account: "assisted-capi-control-plane",
+    accesses: control_plane!(),
 };
 
 /// The roles of all providers.
 pub const ROLES: &[&Role] = &[&BOOTSTRAP, &CONTROL_PLANE];
+
+/// The roles of all providers with a service alone.
+pub const ROLES_OF_SERVICE: &[&Role] = &[&BOOTSTRAP_OF_SERVICE, &CONTROL_PLANE_OF_SERVICE];

@@ -50,7 +50,7 @@ pub(crate) struct ErrorAnswer {
 
 /// The body of a refusal: `reason` where the API's handlers refuse, `message` where its authorisation does (service-api §1.3).
 #[derive(Default, Deserialize)]
-struct Refusal {
+struct ErrorBody {
     reason: Option<String>,
     message: Option<String>,
 }
@@ -195,7 +195,7 @@ async fn expect(mut response: Response, good: fn(StatusCode) -> bool) -> Result<
         return Ok(response);
     }
     let body = read(&mut response, LONGEST_REFUSAL).await.unwrap_or_default();
-    let Refusal { reason, message } = serde_json::from_slice(&body).unwrap_or_default();
+    let ErrorBody { reason, message } = serde_json::from_slice(&body).unwrap_or_default();
     let said = reason.or(message).filter(|said| !said.is_empty());
     // A redirect or an empty success would say something else to the client than it says here.
     let is_error = status.is_client_error() || status.is_server_error();

@@ -33,7 +33,7 @@ const S390X: &str = "s390x";
 const KARGS_ON_S390X: &str = "kargs cannot be modified in s390x architecture ISOs";
 
 /// An answer that is given instead of what was asked for.
-type Refusal = Box<Answer>;
+type ErrorAnswer = Box<Answer>;
 
 /// Seconds after which a request that found no place should be repeated.
 const BUSY: u32 = 10;
@@ -239,7 +239,7 @@ impl Service {
         answered.unwrap_or_else(|refusal| *refusal)
     }
 
-    async fn iso(&self, head: &Head, iso: Iso) -> Result<Answer, Refusal> {
+    async fn iso(&self, head: &Head, iso: Iso) -> Result<Answer, ErrorAnswer> {
         let Iso { infra_env, image_kind, version, architecture, credential } = iso;
         let os_image = self.catalog.find(&version, &architecture).ok_or_else(Answer::not_found)?;
         let kind = match image_kind {
@@ -282,14 +282,14 @@ impl Service {
         Ok(content(&base_image, image_kind, &overlay, layout, name).answer(head))
     }
 
-    async fn initrd(&self, head: &Head, infra_env: Uuid) -> Result<Answer, Refusal> {
+    async fn initrd(&self, head: &Head, infra_env: Uuid) -> Result<Answer, ErrorAnswer> {
         let architecture = query::value(&head.uri, "arch").unwrap_or_else(|| X86_64.to_owned());
         let (base_image, overlay, layout) = self.initramfs(head, infra_env, &architecture).await?;
         let name = format!("{infra_env}-initrd.img");
         Ok(content(&base_image, ImageKind::Initrd, &overlay, layout, name).answer(head))
     }
 
-    async fn addrsize(&self, head: &Head, infra_env: Uuid) -> Result<Answer, Refusal> {
+    async fn addrsize(&self, head: &Head, infra_env: Uuid) -> Result<Answer, ErrorAnswer> {
         let (base_image, overlay, initrd) = self.initramfs(head, infra_env, S390X).await?;
         let layout = base_image
             .addrsize(initrd.len())
@@ -304,7 +304,7 @@ impl Service {
         head: &Head,
         infra_env: Uuid,
         architecture: &str,
-    ) -> Result<(Arc<BaseImage>, Arc<Overlay>, Layout), Refusal> {
+    ) -> Result<(Arc<BaseImage>, Arc<Overlay>, Layout), ErrorAnswer> {
         let bad = |text: &str| Answer::line(StatusCode::BAD_REQUEST, text);
         let version = query::value(&head.uri, "version")
             .ok_or_else(|| bad("'version' parameter required for initrd download"))?;
@@ -336,7 +336,7 @@ impl Service {
         self.find_artifact(head, path).unwrap_or_else(|refusal| *refusal)
     }
 
-    fn find_artifact(&self, head: &Head, path: &str) -> Result<Answer, Refusal> {
+    fn find_artifact(&self, head: &Head, path: &str) -> Result<Answer, ErrorAnswer> {
         if !matches!(head.method, Method::GET | Method::HEAD) {
             return Err(Answer::bare(StatusCode::METHOD_NOT_ALLOWED).into());
         }
@@ -380,7 +380,7 @@ impl Service {
     /// # Errors
     ///
     /// The answer when it is not here yet.
-    fn base_image(&self, os_image: &OsImage, kind: BaseKind) -> Result<Option<Arc<BaseImage>>, Refusal> {
+    fn base_image(&self, os_image: &OsImage, kind: BaseKind) -> Result<Option<Arc<BaseImage>>, ErrorAnswer> {
         let key = BaseKey { kind, ..os_image.key() };
         match self.bases.find(&key) {
             Ok(base_image) => Ok(Some(base_image)),
@@ -392,7 +392,7 @@ impl Service {
 
 impl Iso {
     /// By its path.
-    fn short(head: &Head, short: &ShortIsoPath) -> Result<Self, Refusal> {
+    fn short(head: &Head, short: &ShortIsoPath) -> Result<Self, ErrorAnswer> {
         let refused = |text: &str| Box::new(Answer::text(StatusCode::NOT_FOUND, text.to_owned()));
         let image_kind = match short.file.as_str() {
             "full.iso" => ImageKind::Full,
@@ -417,7 +417,7 @@ impl Iso {
     }
 
     /// By its query.
-    fn long(head: &Head, infra_env: Uuid) -> Result<Self, Refusal> {
+    fn long(head: &Head, infra_env: Uuid) -> Result<Self, ErrorAnswer> {
         let refused = |text: &str| Box::new(Answer::text(StatusCode::BAD_REQUEST, text.to_owned()));
         let needed = |name: &str| {
             query::value(&head.uri, name).ok_or_else(|| refused(&format!("'{name}' parameter required")))

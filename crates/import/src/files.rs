@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use assisted_blob::{Blob, Key};
 
-use crate::import::Error;
+use crate::error::Error;
 use crate::report::{Kind, Report};
 
 /// What tells whose a manifest is, as an attribute of its file.

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::cluster::Related;
+use crate::error::Error;
 use crate::files::Files;
 use crate::host::Imported;
 use crate::report::{Kind, Report};
@@ -21,21 +22,6 @@ const NEEDED: &[&str] = &["clusters", "hosts", "infra_envs", "events", "migratio
 
 /// The migration that makes the schema which this was written for (running §8.1).
 const NEWEST: &str = "20260413120000";
-
-/// Why an import ended in the middle. What came before stays, and the next run goes on.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error("the database is none of the replaced service: it has no table {0}")]
-    NotTheirs(&'static str),
-    #[error("the database of the replaced service can't be read")]
-    Read(#[from] assisted_store::Error),
-    #[error("a file of the replaced service can't be read")]
-    Source(#[source] assisted_blob::Error),
-    #[error("a file can't be kept")]
-    File(#[from] assisted_blob::Error),
-    #[error("a record can't be kept")]
-    Write(#[from] WriteError),
-}
 
 /// Where everything goes: a store and files with their keys.
 #[derive(Clone, Copy, Debug)]

@@ -5,6 +5,7 @@
 //! it is, so that an import that was ended goes on when it is run again, and one that is done changes nothing.
 
 mod cluster;
+mod error;
 mod event;
 mod files;
 mod host;
@@ -13,5 +14,6 @@ mod infra_env;
 mod report;
 mod row;
 
-pub use import::{Error, Target, import};
+pub use error::Error;
+pub use import::{Target, import};
 pub use report::{Kind, Left, Report, Taken};

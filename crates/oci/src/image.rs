@@ -63,6 +63,9 @@ pub struct ImageConfig {
     /// When it was made, in RFC 3339; empty: not told.
     #[serde(skip)]
     pub created: String,
+    /// Whether each layer has an entry in the image's history: who builds on top of an image wants that.
+    #[serde(skip)]
+    pub history: bool,
 }
 
 /// An image for one architecture.
@@ -103,6 +106,10 @@ impl Image {
             "architecture": architecture, "os": "linux", "config": config,
             "rootfs": {"type": "layers", "diff_ids": differences},
         });
+        if config.history {
+            let entries: Vec<_> = layers.iter().map(|_| json!({"created_by": "layer"})).collect();
+            document["history"] = json!(entries);
+        }
         if !config.created.is_empty() {
             document["created"] = config.created.as_str().into();
         }

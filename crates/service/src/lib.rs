@@ -13,12 +13,12 @@ mod cache;
 pub mod catalogue;
 pub mod clock;
 pub mod cluster;
-mod courier;
 mod database;
 mod dns;
 pub mod error;
 pub mod event;
 mod event_limit;
+mod outbox_relay;
 
 pub mod file;
 #[doc(hidden)]

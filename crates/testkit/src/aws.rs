@@ -1,25 +1,17 @@
 //! Services of AWS: moto (PyPI), which keeps buckets and zones in memory.
 
-use std::path::PathBuf;
-use std::process::{Child, Stdio};
-
-use tempfile::TempDir;
-
-use crate::listener::await_listener;
+use crate::local_server::LocalServer;
 use crate::shared::shared;
-use crate::{Error, Port, python, tied};
+use crate::{Error, python};
 
 const PROGRAM: &str = "moto_server";
 
 /// A running server. It is killed when this is dropped, and when the thread that started it ends.
 #[derive(Debug)]
 pub struct AwsServer {
-    child: Child,
+    _server: LocalServer,
     /// Its address.
     pub url: String,
-    log: PathBuf,
-    _dir: TempDir,
-    _port: Port,
 }
 
 impl AwsServer {
@@ -30,22 +22,10 @@ impl AwsServer {
     pub fn start() -> Result<Self, Error> {
         let missing = |_| Error::NotInstalled { program: PROGRAM };
         let program = python().map_err(missing)?.with_file_name(PROGRAM);
-        let (port, dir) = (Port::free()?, tempfile::tempdir()?);
-        let log = dir.path().join("moto.log");
-        let number = port.number;
-        let child = tied(&program)
-            .args(["-H", "127.0.0.1", "-p", &number.to_string()])
-            .env("TMPDIR", dir.path())
-            .env("NO_PROXY", "*")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(std::fs::File::create(&log)?)
-            .spawn()
-            .map_err(|source| Error::Run { program: PROGRAM, source })?;
-        let url = format!("http://127.0.0.1:{number}");
-        let mut server = Self { child, url, log, _dir: dir, _port: port };
-        await_listener(&mut server.child, ([127, 0, 0, 1], number).into(), &server.log)?;
-        Ok(server)
+        let server = LocalServer::start(PROGRAM, &program, |command, port, files| {
+            command.args(["-H", "127.0.0.1", "-p", port]).env("TMPDIR", files).env("NO_PROXY", "*");
+        })?;
+        Ok(Self { url: server.url.clone(), _server: server })
     }
 
     /// Makes a zone in Route 53; its id.
@@ -106,11 +86,4 @@ async fn ask(method: reqwest::Method, url: &str, body: String) -> Result<String,
 
 fn between<'a>(text: &'a str, begin: &'a str, end: &'a str) -> impl Iterator<Item = &'a str> {
     text.split(begin).skip(1).filter_map(move |rest| rest.split(end).next())
-}
-
-impl Drop for AwsServer {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

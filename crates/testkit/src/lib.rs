@@ -10,6 +10,7 @@ pub mod install_config;
 mod kafka;
 pub mod kube;
 mod listener;
+mod local_server;
 mod name_server;
 pub mod oci;
 mod podman;

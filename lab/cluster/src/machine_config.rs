@@ -26,6 +26,7 @@ use crate::cluster::{CONFIG_PORT, Cluster, NODE, PLAIN_CONFIG_PORT};
 use crate::control_plane::{KUBELET, names, pair};
 use crate::files;
 use crate::foundation::MACHINE_CONFIG_NAMESPACE;
+use crate::os_image;
 use crate::program::LOGS;
 use crate::server;
 
@@ -39,7 +40,11 @@ pub const LOG: &str = "machine-config-server";
 pub const ANNOTATIONS: &str = "/etc/machine-config-daemon/node-annotations.json";
 const VERSION: &str = "3.2.0";
 const UNIT: &str = include_str!("../units/lab-node.service");
-const ROLE: &str = "machineconfiguration.openshift.io/role";
+pub const ROLE: &str = "machineconfiguration.openshift.io/role";
+/// What a host that is being installed reads of its node's configuration, before it is one.
+const ENCAPSULATED: &str = "/etc/ignition-machine-config-encapsulated.json";
+/// The credentials of a node's own pulls.
+const PULL_SECRET: &str = "/var/lib/kubelet/config.json";
 
 /// The configs of all roles.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +52,8 @@ pub struct Rendered {
     pub configs: BTreeMap<String, Vec<u8>>,
     /// The objects that say what they are made of.
     pub objects: Vec<Value>,
+    /// By role: name and specification of the configuration, without what only this cluster's own program needs.
+    pub specs: BTreeMap<String, (String, Value)>,
 }
 
 /// Makes the configs: what all have, what each role has, and over that the MachineConfigs among the manifests, by name.
@@ -56,22 +63,49 @@ pub fn render(cluster: &Cluster, folder: &str, manifests: &[Value]) -> Result<Re
     let mut rendered = Rendered::default();
     for role in ["master", "arbiter", "worker"] {
         let mut config = of_role(cluster, folder, role)?;
-        for object in own.iter().filter(|object| object["metadata"]["labels"][ROLE] == role) {
-            let name = &object["metadata"]["name"];
-            config = overlay(&config, &object["spec"]["config"].to_string())
-                .with_context(|| format!("MachineConfig {name} can't be used"))?;
+        let mut given = Config::new(VERSION);
+        let image = os_image::of(role, manifests)?;
+        if image.is_some() {
+            for config in [&mut config, &mut given] {
+                config.add_file(
+                    PULL_SECRET,
+                    0o600,
+                    Resource::bytes(files::read("/root/.docker/config.json")?),
+                );
+            }
         }
-        let digest = Sha256::digest(config.to_json()?);
+        for object in own.iter().filter(|object| object["metadata"]["labels"][ROLE] == role) {
+            let (name, part) = (&object["metadata"]["name"], &object["spec"]["config"]);
+            if part.is_null() {
+                continue;
+            }
+            for config in [&mut config, &mut given] {
+                *config = overlay(config, &part.to_string())
+                    .with_context(|| format!("MachineConfig {name} can't be used"))?;
+            }
+        }
+        let mut hash = Sha256::new_with_prefix(config.to_json()?);
+        hash.update(image.as_deref().unwrap_or_default());
+        let digest = hash.finalize();
         let name = format!("rendered-{role}-{}", hex(&digest[..16]));
         let key = |what: &str| format!("machineconfiguration.openshift.io/{what}");
         let annotations =
             json!({key("currentConfig"): name, key("desiredConfig"): name, key("state"): "Done"});
         config.add_file(ANNOTATIONS, 0o644, Resource::bytes(annotations.to_string()));
+        // The config itself holds keys that only its server gives away.
+        let mut spec = json!({"config": {"ignition": {"version": VERSION}}});
+        if let Some(image) = image {
+            spec["osImageURL"] = json!(image);
+            let told = json!({"spec": {"osImageURL": image, "kernelArguments": []}});
+            config.add_file(ENCAPSULATED, 0o600, Resource::bytes(told.to_string()));
+            rendered.objects.extend(os_image::objects(role, &name, manifests));
+            let whole =
+                json!({"osImageURL": image, "config": serde_json::from_slice::<Value>(&given.to_json()?)?});
+            rendered.specs.insert(role.to_owned(), (name.clone(), whole));
+        }
         rendered.objects.push(json!({
             "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig",
-            "metadata": {"name": name, "labels": {ROLE: role}},
-            // The config itself holds keys that only its server gives away.
-            "spec": {"config": {"ignition": {"version": VERSION}}},
+            "metadata": {"name": name, "labels": {ROLE: role}}, "spec": spec,
         }));
         rendered.configs.insert(role.to_owned(), config.to_json()?);
     }

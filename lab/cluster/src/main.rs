@@ -17,6 +17,7 @@ mod machine_config;
 mod node;
 mod node_image;
 mod operator;
+mod os_image;
 mod pki;
 mod program;
 mod server;
@@ -53,6 +54,13 @@ enum Applet {
     },
     /// The temporary control plane of a bootstrap host
     Bootkube(How),
+    /// What is rendered on a bootstrap host, before its temporary control plane starts
+    McoBootstrap(How),
+    /// Renders the configuration of each pool
+    MachineConfigController {
+        #[command(subcommand)]
+        command: Controller,
+    },
     /// Lets nodes in until the temporary control plane has done its part
     ApproveCsr {
         #[arg(long, env = "LAB_APPROVES", value_enum, default_value = "all")]
@@ -89,6 +97,11 @@ enum Daemon {
     Start(daemon::Options),
 }
 
+#[derive(Subcommand)]
+enum Controller {
+    Bootstrap(os_image::Options),
+}
+
 #[derive(Args)]
 struct How {
     /// How etcd, Kubernetes and pods are run: from images by podman, or directly from PATH
@@ -102,7 +115,7 @@ fn main() -> Result<ExitCode> {
     let name = name.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     // Whoever unpacks the installer from its release may call it anything: it alone is told to create.
     let applet = match name.as_str() {
-        "openshift-install" | "machine-config-daemon" => Some(name.as_str()),
+        "openshift-install" | "machine-config-controller" | "machine-config-daemon" => Some(name.as_str()),
         _ if args.get(1).is_some_and(|first| first == "create") => Some("openshift-install"),
         _ => None,
     };
@@ -128,6 +141,10 @@ async fn run(applet: Applet) -> Result<()> {
             install::create(target, &dir)
         }
         Applet::MachineConfigDaemon { command: Daemon::Start(options) } => daemon::start(&options),
+        Applet::McoBootstrap(how) => os_image::prepare(how.programs).await,
+        Applet::MachineConfigController { command: Controller::Bootstrap(options) } => {
+            os_image::render(&options).await
+        }
         Applet::Bootkube(how) => bootkube::run(how.programs).await,
         Applet::ApproveCsr { nodes } => bootkube::approve_requests(nodes).await,
         Applet::Progress => bootkube::progress().await,

@@ -235,9 +235,30 @@ fn contained(program: &Program) -> Cmd {
     cmd.arg(&program.image).args(command).args(&program.args)
 }
 
+impl Program {
+    /// Its words as this machine runs it, with what it sees elsewhere in its place.
+    pub fn words(&self) -> Result<Vec<String>> {
+        link(&self.mounts)?;
+        let (first, rest) = direct_words(self);
+        Ok(std::iter::once(first.to_owned()).chain(rest.cloned()).collect())
+    }
+}
+
 /// The program by the last part of its name, or that of its image; what it is to see elsewhere is linked there.
 fn direct(program: &Program) -> Result<Cmd> {
-    for (here, there) in program.mounts.iter().filter(|(here, there)| here != there) {
+    link(&program.mounts)?;
+    let (first, rest) = direct_words(program);
+    Ok(program.env.iter().fold(Cmd::new(first).args(rest), |cmd, (name, value)| cmd.env(name, value)))
+}
+
+fn direct_words(program: &Program) -> (&str, impl Iterator<Item = &String>) {
+    let mut command = program.command.iter();
+    let first = command.next().map_or_else(|| image_name(&program.image), |path| last(path));
+    (first, command.chain(&program.args))
+}
+
+fn link(mounts: &[(PathBuf, PathBuf)]) -> Result<()> {
+    for (here, there) in mounts.iter().filter(|(here, there)| here != there) {
         if there.symlink_metadata().is_ok_and(|about| about.is_symlink()) {
             std::fs::remove_file(there)?;
         } else if there.exists() {
@@ -248,10 +269,7 @@ fn direct(program: &Program) -> Result<Cmd> {
         }
         std::os::unix::fs::symlink(here, there)?;
     }
-    let mut command = program.command.iter();
-    let first = command.next().map_or_else(|| image_name(&program.image), |path| last(path));
-    let cmd = Cmd::new(first).args(command).args(&program.args);
-    Ok(program.env.iter().fold(cmd, |cmd, (name, value)| cmd.env(name, value)))
+    Ok(())
 }
 
 fn last(path: &str) -> &str {

@@ -3,6 +3,7 @@
 //! Ignition; what runs on them is the product's own. Kernel, firmware and boot loader are those that they don't have.
 
 mod hardware;
+mod os_image;
 mod programs;
 mod system;
 
@@ -23,6 +24,7 @@ use crate::network::{self, GATEWAY, NetworkError, PREFIX, tap};
 use crate::wait::{Wait, child};
 use hardware::Disk;
 pub use programs::MachinePrograms;
+pub use system::IGNITION;
 use system::System;
 
 /// Between two looks at a program of a machine.
@@ -75,6 +77,8 @@ pub struct Spec {
     pub programs: MachinePrograms,
     /// How the installation of operators ends in its cluster.
     pub outcomes: Outcomes,
+    /// Whether its disk has folders for partitions, and it starts from the image that was laid into them.
+    pub image_mode: bool,
 }
 
 /// A running machine, which restarts by itself. It is killed when this is dropped.
@@ -222,6 +226,9 @@ impl Running {
         let root = self.system.root(from_disk);
         if let Some(config) = config {
             self.system.make(&root)?;
+            if from_disk {
+                self.system.lay_image(&root)?;
+            }
             for stage in ["fetch", "files"] {
                 let mut command = self.system.ignition(&self.namespace, &root, stage, &config)?;
                 match self.run(&mut command)? {

@@ -18,6 +18,7 @@ const RELEASE: &[&str] = &["kube-apiserver", "kube-controller-manager", "kubectl
 /// Scripts: the release's client, and what the image of the controller is for.
 const SCRIPTS: &[(&str, &str)] = &[
     ("oc", "#!/bin/sh\nexec kubectl \"$@\"\n"),
+    ("distribution", "#!/bin/sh\nexec docker-registry \"$@\"\n"),
     ("controller", "#!/bin/sh\nexec /opt/lab/assisted controller \"$@\"\n"),
 ];
 

@@ -10,11 +10,11 @@ use assisted_lab_kinds::Outcomes;
 use uuid::Uuid;
 
 use super::programs::{COMPUTER, KUBERNETES, LAB};
-use super::{NamespaceError, Spec, answer, hardware};
+use super::{NamespaceError, Spec, answer, hardware, os_image};
 use crate::network::{self, GATEWAY};
 
 /// Debian's Ignition, where its initramfs module keeps it.
-const IGNITION: &str = "/usr/lib/dracut/modules.d/30ignition/ignition";
+pub const IGNITION: &str = "/usr/lib/dracut/modules.d/30ignition/ignition";
 const FOLDERS: &[&str] = &[
     "etc/selinux",
     "etc/systemd/system",
@@ -25,6 +25,7 @@ const FOLDERS: &[&str] = &[
     "var/lib/chrony",
     "var/log",
     "var/tmp",
+    "mnt",
     "opt",
     "tmp",
     "run/chrony",
@@ -71,8 +72,8 @@ const DISK: &str = "/dev/vdx";
 
 /// The root folders of a machine, and what is done with them.
 pub(super) struct System {
-    spec: Spec,
-    dir: PathBuf,
+    pub(super) spec: Spec,
+    pub(super) dir: PathBuf,
 }
 
 impl System {
@@ -82,6 +83,10 @@ impl System {
         }
         let system = Self { spec: spec.clone(), dir: dir.to_owned() };
         hardware::describe(&system.dir.join("sys"), spec)?;
+        if spec.image_mode {
+            let groups = system.dir.join("sys/fs/cgroup");
+            std::fs::create_dir_all(&groups).map_err(NamespaceError::io(&groups))?;
+        }
         Ok(system)
     }
 
@@ -117,6 +122,14 @@ impl System {
         };
         for (name, text) in FILES {
             write(name, text)?;
+        }
+        if self.spec.image_mode {
+            for (name, text) in os_image::FILES {
+                let path = root.join(name);
+                let folder = path.parent().unwrap_or(root);
+                std::fs::create_dir_all(folder).map_err(NamespaceError::io(folder))?;
+                write(name, text)?;
+            }
         }
         write("etc/resolv.conf", &format!("nameserver {GATEWAY}\n"))?;
         write("etc/machine-id", &format!("{}\n", self.spec.uuid.simple()))?;
@@ -214,6 +227,9 @@ impl System {
         sandbox.bind("--dev-bind", disk, DISK);
         sandbox.bind("--ro-bind", &self.dir.join("sys"), "/sys");
         sandbox.bind("--ro-bind", &boot, "/proc/sys/kernel/random/boot_id");
+        for (how, from, to) in self.of_image(root)? {
+            sandbox.bind(how, &from, to);
+        }
         sandbox.add(["--clearenv", "--setenv", "PATH", "/usr/local/bin:/usr/bin:/usr/sbin"]);
         sandbox.add(["--setenv", "HOME", "/root", "--setenv", "LAB_PROGRAMS", "direct"]);
         sandbox.add(["--setenv", "LAB_APPROVES", "first-master"]);

@@ -2,6 +2,7 @@
 //! registry of a lab network.
 
 mod libraries;
+mod os_image;
 
 use std::fs::File;
 use std::io;
@@ -42,6 +43,18 @@ pub struct ReleasePrograms {
     pub etcd: PathBuf,
     /// Kubernetes: one program that is kube-apiserver, kube-controller-manager or kubectl by its name.
     pub kubernetes: PathBuf,
+    /// What image mode needs, where a cluster is installed in it.
+    pub image_mode: Option<ImageModePrograms>,
+}
+
+/// What a release has for clusters whose nodes boot images of their own.
+#[derive(Clone, Debug)]
+pub struct ImageModePrograms {
+    pub registry: PathBuf,
+    /// Lays configurations out, in the image of nodes.
+    pub ignition: PathBuf,
+    /// All other programs of that image; linked with nothing.
+    pub busybox: PathBuf,
 }
 
 /// What was pushed, by the names under which machines find it.
@@ -90,15 +103,25 @@ pub async fn push_release(
     let kubernetes = image(&[("usr/bin/kube", &programs.kubernetes)], &links, &["/usr/bin/kube-apiserver"])?;
     let bulk = bulk();
     let layer = Layer::new()?.file("etc/os-release", b"ID=lab\n")?.file("usr/share/bulk", &bulk)?;
-    let empty = Image::new(ARCHITECTURE, vec![layer.finish()?])?;
-    let empty = part(empty).await?;
+    let layer = layer.finish()?;
+    let empty = part(Image::new(ARCHITECTURE, vec![layer.clone()])?).await?;
     let mut components = vec![
         ("installer".to_owned(), part(installer).await?),
         ("machine-config-operator".to_owned(), part(daemon).await?),
         ("etcd".to_owned(), part(etcd).await?),
         ("hyperkube".to_owned(), part(kubernetes).await?),
     ];
-    components.extend(["must-gather", "cli", "rhel-coreos"].map(|name| (name.to_owned(), empty.clone())));
+    components.extend(["must-gather", "cli"].map(|name| (name.to_owned(), empty.clone())));
+    let os_image = match &programs.image_mode {
+        Some(programs) => {
+            let registry =
+                image(&[("usr/bin/distribution", &programs.registry)], &[], &["/usr/bin/distribution"])?;
+            components.push(("docker-registry".to_owned(), part(registry).await?));
+            part(os_image::make(programs, layer)?).await?
+        }
+        None => empty,
+    };
+    components.push(("rhel-coreos".to_owned(), os_image));
     let release = ReleaseImage {
         version: version.to_owned(),
         architecture: ARCHITECTURE.to_owned(),
@@ -160,6 +183,7 @@ mod tests {
             assisted: program.clone(),
             etcd: program.clone(),
             kubernetes: program,
+            image_mode: None,
         };
         let pushed = push_release(&registry.name(), "4.20.1", &programs).await.unwrap();
         assert_eq!(pushed.release, format!("{}/ocp/release:4.20.1-x86_64", registry.name()));

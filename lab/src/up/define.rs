@@ -29,6 +29,7 @@ impl Lab {
             create.extend(["--api-vip", &api, "--ingress-vip", &ingress]);
         }
         self.cli.show(&create)?;
+        self.define_image_mode()?;
         let kind = if self.plan.minimal { "minimal-iso" } else { "full-iso" };
         let mut create = vec!["infra-env", "create", NAME, "--cluster", NAME, "--image-type", kind];
         create.extend(common);

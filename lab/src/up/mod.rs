@@ -9,6 +9,7 @@ mod day2;
 mod define;
 mod error;
 mod fault;
+mod image_mode;
 mod machine_handle;
 mod minutes;
 mod operators;

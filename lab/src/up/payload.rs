@@ -10,7 +10,7 @@ use super::{LabError, Plan};
 use crate::image::ImageError;
 use crate::namespace;
 use crate::network::{Network, REGISTRY};
-use crate::release::{Pushed, ReleasePrograms, push_release};
+use crate::release::{ImageModePrograms, Pushed, ReleasePrograms, push_release};
 use crate::wait::Wait;
 
 /// Version of the release: what OpenShift's of this version would be.
@@ -18,6 +18,10 @@ pub(super) const VERSION: &str = "4.20.1";
 
 /// How long the registry may take to take everything.
 const PUSH: Duration = Duration::from_secs(10 * 60);
+
+/// Debian's registry, and its busybox.
+const REGISTRY_PROGRAM: &str = "/usr/bin/docker-registry";
+const BUSYBOX: &str = "/bin/busybox";
 
 /// Debian's etcd.
 const ETCD: &str = "/usr/bin/etcd";
@@ -47,6 +51,11 @@ pub(super) fn push(plan: &Plan, network: &Network) -> Result<Pushed, LabError> {
         assisted: stripped(plan, &plan.program, "assisted")?,
         etcd: PathBuf::from(ETCD),
         kubernetes: kubernetes::find("kube").ok_or(LabError::NoKubernetes)?,
+        image_mode: plan.containerfile.as_ref().map(|_| ImageModePrograms {
+            registry: PathBuf::from(REGISTRY_PROGRAM),
+            ignition: PathBuf::from(namespace::IGNITION),
+            busybox: PathBuf::from(BUSYBOX),
+        }),
     };
     network.within(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -32,6 +32,8 @@ pub struct Plan {
     pub faults: Vec<Fault>,
     /// Operators that are installed with the cluster.
     pub operators: Vec<Operator>,
+    /// Image mode: what is built on top of the release's image for nodes. Machines of namespaces alone can do with it.
+    pub containerfile: Option<PathBuf>,
     /// End once the cluster has this status.
     pub until: Until,
     /// The longest time from the start until the lab has gone as far as it is to go.

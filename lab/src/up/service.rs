@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::payload::{self, VERSION};
 use super::tls::Certificate;
-use super::{Fault, LabError, Plan};
+use super::{Fault, LabError, Plan, image_mode};
 use crate::image::{self, Image};
 use crate::network::{GATEWAY, Network, REGISTRY, Running};
 use crate::release::Pushed;
@@ -145,14 +145,13 @@ fn api(
         .env("REGISTRIES_CONF_FILE", &registries)
         .env("HOST_PROGRAMS_DIR", payload::host_programs(plan)?)
         .env("HW_VALIDATOR_REQUIREMENTS", requirements().to_string())
-        .env("ENABLE_SKIP_MCO_REBOOT", "false")
         .env("CONTROLLER_IMAGE", &pushed.controller)
         .env("LOG_LEVEL", "info");
     if plan.faults.contains(&Fault::MissingWorker) {
         // It need not be long until it is asked for; the others need their time to start.
         command.env("HOST_STAGE_REBOOTING_TIMEOUT", if plan.namespaces { "1m" } else { "10m" });
     }
-    command.envs(plan.operator_limits());
+    command.envs(plan.operator_limits()).envs(image_mode::settings(plan));
     Ok(Running::start("the service", &mut command, &dir.join(LOG))?)
 }
 

@@ -177,6 +177,7 @@ pub(super) fn namespace(
         medium_first,
         programs: programs.clone(),
         outcomes: outcomes.clone(),
+        image_mode: plan.containerfile.is_some(),
     })
 }
 
@@ -214,6 +215,7 @@ pub(super) mod tests {
             host_programs: "/x".into(),
             faults: Vec::new(),
             operators: Vec::new(),
+            containerfile: None,
             rack: None,
             until: super::super::Until::Installed,
             limit: std::time::Duration::ZERO,

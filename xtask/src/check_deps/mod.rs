@@ -1,6 +1,9 @@
 //! The order of the crates: each may use only those below it. The order is that of docs/architecture.md, top first. Within
-//! some crates the modules have an order, too ([`storeys`]).
+//! some crates the modules have an order, too ([`storeys`]), and within all it is known which files use each other in a circle
+//! ([`circles`]).
 
+mod circles;
+mod sources;
 mod storeys;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,6 +117,8 @@ pub fn run() -> Result<()> {
     for (sources, modules) in storeys::check()? {
         say(&format!("order within {sources}: {modules} modules, each uses only modules below it"));
     }
+    let (files, in_circles) = circles::check()?;
+    say(&format!("circles: {in_circles} of {files} files stand in some, none more than are known"));
     Ok(())
 }
 

@@ -46,7 +46,7 @@ const ORDERS: &[Order] = &[
             &["service", "housekeeping"],
             &["machine", "work"],
             &["action", "scheduler"],
-            &["courier", "retention", "upload"],
+            &["outbox_relay", "retention", "upload"],
             // The rooms.
             &["catalogue", "cluster", "event", "file", "host", "infra_env"],
             &["fuzz", "parts", "signature"],
@@ -279,18 +279,18 @@ impl Source {
     }
 }
 
-fn is_path_separator(tokens: &[TokenTree]) -> bool {
+pub(super) fn is_path_separator(tokens: &[TokenTree]) -> bool {
     matches!(tokens, [TokenTree::Punct(a), TokenTree::Punct(b), ..] if a.as_char() == ':' && b.as_char() == ':')
 }
 
 /// Whether an item for tests alone begins here.
-fn is_for_tests(tokens: &[TokenTree]) -> bool {
+pub(super) fn is_for_tests(tokens: &[TokenTree]) -> bool {
     let [TokenTree::Punct(mark), TokenTree::Group(attribute), ..] = tokens else { return false };
     mark.as_char() == '#' && attribute.stream().to_string().replace(' ', "") == "cfg(test)"
 }
 
 /// How many tokens an item has that begins here with its attributes: it ends with a semicolon or a block.
-fn length_of_item(tokens: &[TokenTree]) -> usize {
+pub(super) fn length_of_item(tokens: &[TokenTree]) -> usize {
     let ends = |token: &TokenTree| match token {
         TokenTree::Punct(mark) => mark.as_char() == ';',
         TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,

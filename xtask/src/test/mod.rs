@@ -1,9 +1,10 @@
 //! The test command: everything that must hold before a change lands.
 //!
-//! It is a list of stages. Two are done at once: beside virtual machines, which leave processors idle, the rest is built, linted and tested.
+//! It is a list of stages. Three are done at once: much of what is tested waits for something, and leaves processors idle.
 
 mod binaries;
 mod needs;
+mod processors;
 mod results;
 mod stage;
 mod table;
@@ -23,6 +24,7 @@ use needs::{
     CHROMIUM, CLUSTER_API, COREOS_INSTALLER, HOST_PROGRAM, KAFKA, KUBERNETES, LAB_IMAGE, PROGRAMS, PYTHON,
     S3, UI,
 };
+use processors::Processors;
 use results::{Skip, Sum};
 use stage::{End, Ended, Kind, Stage};
 
@@ -46,8 +48,8 @@ const WHOLE: Duration = Duration::from_secs(80 * 60);
 const LONG_STAGE: Duration = Duration::from_secs(2 * 3600);
 const LONG_WHOLE: Duration = Duration::from_secs(6 * 3600);
 
-/// How many stages are done at once.
-const WORKERS: usize = 2;
+/// How many stages are done at once: one more than there are processors on a small machine, so that they are busy while tests wait.
+const WORKERS: usize = 3;
 
 #[derive(Args)]
 pub struct Test {
@@ -95,7 +97,7 @@ struct Run {
 
 /// Runs the checks and the tests; a table of what took how long and a line with the sum of all results come last.
 pub fn run(test: Test) -> Result<()> {
-    let began = Instant::now();
+    let (began, processors) = (Instant::now(), Processors::now());
     let target = target_dir()?;
     let run = Arc::new(Run {
         everything: test.everything,
@@ -112,7 +114,8 @@ pub fn run(test: Test) -> Result<()> {
     let whole = if run.everything { LONG_WHOLE } else { WHOLE };
     let stages = run.stages(test.only_tests, &target.join("debug"));
     let ended = stage::run(stages, WORKERS, whole, &run.logs)?;
-    println!("\n{}", table::table(&ended, began.elapsed()));
+    let busy = Processors::now().busy_since(&processors);
+    println!("\n{}", table::table(&ended, began.elapsed(), WORKERS, busy));
     run.conclude(&ended)
 }
 

@@ -1,5 +1,5 @@
-//! Stages of work with what each of them needs, done by two workers at once: virtual machines that are emulated leave processors idle, and
-//! so does what downloads or links.
+//! Stages of work with what each of them needs, done by a few workers at once: virtual machines that are emulated leave processors idle, and
+//! so does what downloads, links, or waits.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -12,8 +12,9 @@ pub fn minutes(time: Duration) -> String {
     format!("{:.1}", time.as_secs_f64() / 60.0)
 }
 
-/// Stages in the order in which they began, with minutes since the beginning and minutes that they took.
-pub fn table(stages: &[Ended], whole: Duration) -> String {
+/// Stages in the order in which they began, with minutes since the beginning and minutes that they took; what they took together,
+/// and how busy the machine was.
+pub fn table(stages: &[Ended], whole: Duration, workers: usize, busy: Option<u64>) -> String {
     let mut text = format!("{:>8} {:>8}  stage\n", "began", "minutes");
     let (mut short, mut sum) = (0, Duration::ZERO);
     for stage in stages {
@@ -32,7 +33,11 @@ pub fn table(stages: &[Ended], whole: Duration) -> String {
     }
     let dash = "";
     text.push_str(&format!("{dash:>8} {:>8}  {short} shorter ones\n", minutes(sum)));
-    text.push_str(&format!("{dash:>8} {:>8}  all together, two at a time\n", minutes(whole)));
+    text.push_str(&format!("{dash:>8} {:>8}  all together, {workers} at a time", minutes(whole)));
+    if let Some(busy) = busy {
+        text.push_str(&format!("; processors were busy for {busy} % of it"));
+    }
+    text.push('\n');
     text
 }
 
@@ -55,7 +60,7 @@ mod tests {
             stage("lint", 1, End::Failed("it says no".into())),
             stage("last", 0, End::NotRun("it needs lint".into())),
         ];
-        let text = table(&stages, Duration::from_secs(120));
+        let text = table(&stages, Duration::from_secs(120), 3, Some(81));
         let lines: Vec<_> = text.lines().map(str::trim).collect();
         assert_eq!(
             lines,
@@ -65,7 +70,7 @@ mod tests {
                 "0.5      0.0  lint  FAILED: it says no",
                 "0.5      0.0  last  NOT RUN: it needs lint",
                 "0.1  2 shorter ones",
-                "2.0  all together, two at a time",
+                "2.0  all together, 3 at a time; processors were busy for 81 % of it",
             ]
         );
     }

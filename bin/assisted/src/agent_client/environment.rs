@@ -83,7 +83,7 @@ impl ClientConfig {
         let others = others.lines().filter(|line| !line.starts_with(&format!("{name}=")));
         let text: String = others.map(|line| format!("{line}\n")).collect();
         if let Err(error) = fs::write(path, format!("{text}{name}={id}\n")) {
-            tell(&format!("{name} is not written to {}: {error}", path.display()));
+            report(&format!("{name} is not written to {}: {error}", path.display()));
         }
     }
 }
@@ -130,7 +130,7 @@ pub fn documents_if_any(path: &Path) -> Result<Vec<Document>, Failure> {
 }
 
 /// On standard error, where the unit's journal keeps it.
-pub fn tell(text: &str) {
+pub fn report(text: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -13,7 +13,7 @@ use assisted_wire::host::{Host, HostRole};
 use assisted_wire::host_params::{DiskConfigParams, DiskRole, HostRoleUpdateParams, HostUpdateParams};
 use assisted_wire::inventory::Inventory;
 
-use super::environment::{HostFiles, tell};
+use super::environment::{HostFiles, report};
 use super::fencing::{self, Credentials};
 use crate::cli::{host_name, inventory};
 
@@ -47,7 +47,7 @@ pub async fn configure(client: &Client, files: &HostFiles) -> Result<(), Failure
             return Ok(());
         }
         if failures != told {
-            failures.iter().for_each(|(host, why)| tell(&format!("{host}: {why}")));
+            failures.iter().for_each(|(host, why)| report(&format!("{host}: {why}")));
         }
         if begin.elapsed() >= LIMIT {
             return Err(Failure::Refused(format!(
@@ -142,7 +142,7 @@ fn leave(path: &Path, failures: &BTreeMap<String, String>) {
     let done = if text.is_empty() { fs::remove_file(path) } else { fs::write(path, text) };
     match done {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            tell(&format!("failures are not written to {}: {error}", path.display()));
+            report(&format!("failures are not written to {}: {error}", path.display()));
         }
         _ => {}
     }

@@ -22,7 +22,7 @@ use k8s_openapi::api::core::v1::LocalObjectReference;
 use serde::Deserialize;
 
 use super::environment::{
-    ClientConfig, ImportFiles, Manifests, OperatorFile, documents, documents_if_any, tell,
+    ClientConfig, ImportFiles, Manifests, OperatorFile, documents, documents_if_any, report,
 };
 
 /// Extra manifests go here.
@@ -45,7 +45,7 @@ pub async fn cluster(
             let mut params = spec.create("", None).map_err(wrong)?;
             params.olm_operators = read_operators(&operators.operator_install_file)?;
             let cluster = client.register_cluster(&params).await?;
-            tell(&format!("cluster {} is registered", cluster.id));
+            report(&format!("cluster {} is registered", cluster.id));
             cluster
         }
         several => {
@@ -59,7 +59,7 @@ pub async fn cluster(
     if overrides.changes_install_config(&cluster) {
         client.update_cluster_install_config(cluster.id, &overrides.install_config).await?;
         cluster = client.get_cluster(cluster.id).await?;
-        tell("overrides of install-config are set");
+        report("overrides of install-config are set");
     }
     extra_manifests(client, &cluster, &files.extra_manifests_path).await?;
     config.leave("CLUSTER_ID", &cluster.id.to_string());
@@ -97,7 +97,7 @@ pub async fn infra_env(client: &Client, files: &Manifests, config: &ClientConfig
             let mut params = spec.create(cluster.as_ref()).map_err(wrong)?;
             params.image_type = Some(files.image_type);
             let infra_env = client.register_infra_env(&params).await?;
-            tell(&format!("infra-env {} is registered", infra_env.id));
+            report(&format!("infra-env {} is registered", infra_env.id));
             infra_env
         }
     };
@@ -134,7 +134,7 @@ pub async fn import(client: &Client, files: &ImportFiles) -> Result<(), Failure>
         ..ClusterUpdateParams::default()
     };
     client.update_cluster(cluster.id, &update).await?;
-    tell(&format!("cluster {} is imported", cluster.id));
+    report(&format!("cluster {} is imported", cluster.id));
     Ok(())
 }
 

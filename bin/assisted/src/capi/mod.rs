@@ -2,10 +2,12 @@
 
 mod webhooks;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use assisted_capi::installer::hub::{self, Authority, Hub, Internal, Source};
+use assisted_capi::installer::rest::{self, Rest};
 use assisted_capi::{bootstrap, control_plane, webhook};
 use assisted_kube::lease::Settings;
 use clap::{Args, Subcommand};
@@ -20,6 +22,9 @@ use crate::webhook::{SILENCE, namespace};
 /// Where the authority of the service is looked for unless somebody says otherwise; it may be missing there.
 const AUTHORITY: (&str, &str) = ("assisted-installer", "assisted-installer-ca");
 
+/// How often a service is asked what has changed.
+const PAUSE: Duration = Duration::from_secs(5);
+
 /// Provide machines with OpenShift for Cluster API
 #[derive(Args, Debug)]
 pub struct Capi {
@@ -31,7 +36,7 @@ pub struct Capi {
 enum Provider {
     Bootstrap(Box<Bootstrap>),
     #[command(name = "controlplane")]
-    ControlPlane(ControlPlane),
+    ControlPlane(Box<ControlPlane>),
 }
 
 /// What all providers are told.
@@ -51,11 +56,49 @@ struct Common {
     log_format: String,
     #[command(flatten)]
     webhooks: Webhooks,
+    #[command(flatten)]
+    service: ServiceAlone,
+}
+
+/// A service that is worked with instead of a hub.
+#[derive(Args, Debug)]
+struct ServiceAlone {
+    /// Work with the service at this address alone, by its REST API, instead of the objects of a hub
+    #[arg(long, env = "ASSISTED_URL", value_name = "URL")]
+    assisted_url: Option<String>,
+    /// File with the token of an account of that service, read anew when it changes
+    #[arg(long, env = "ASSISTED_TOKEN_FILE", value_name = "FILE")]
+    assisted_token_file: Option<PathBuf>,
+    /// File with certificates (PEM) that are trusted for it besides those of the system
+    #[arg(long, env = "ASSISTED_CA_FILE", value_name = "FILE")]
+    assisted_ca_file: Option<PathBuf>,
+}
+
+impl ServiceAlone {
+    /// The service; none: a hub.
+    async fn connect(&self, client: &kube::Client) -> Result<Option<Rest>> {
+        // An empty text is what an empty variable of a manifest becomes.
+        let file = |path: &Option<PathBuf>| path.clone().filter(|path| !path.as_os_str().is_empty());
+        let (token_file, ca_file) = (file(&self.assisted_token_file), file(&self.assisted_ca_file));
+        let Some(url) = self.assisted_url.clone().filter(|url| !url.is_empty()) else {
+            // The authorities are those of other commands, too.
+            if token_file.is_some() {
+                bail!("--assisted-token-file is for a service alone: give --assisted-url, too");
+            }
+            return Ok(None);
+        };
+        let options = rest::Options { url, token_file, ca_file, pause: PAUSE };
+        let rest = Rest::new(client.clone(), options);
+        // What is wrong with address and files is told at once.
+        rest.check().await.map_err(anyhow::Error::msg)?;
+        Ok(Some(rest))
+    }
 }
 
 /// Describe clusters to the installer, and keep the machines of their control planes: OpenshiftAssistedControlPlanes
 ///
-/// Works with the objects of a hub that serves ClusterDeployments, AgentClusterInstalls and ClusterImageSets. Credentials are those of
+/// Works with the objects of a hub that serves ClusterDeployments, AgentClusterInstalls and ClusterImageSets, or with a service alone
+/// (`--assisted-url`). Credentials are those of
 /// KUBECONFIG, or of the pod. Of several replicas one works.
 #[derive(Args, Debug)]
 struct ControlPlane {
@@ -65,7 +108,8 @@ struct ControlPlane {
 
 /// Tell machines what they boot with, and approve their hosts: OpenshiftAssistedConfigs
 ///
-/// Works with the objects of a hub that serves ClusterDeployments, AgentClusterInstalls, InfraEnvs and Agents. Credentials are those of
+/// Works with the objects of a hub that serves ClusterDeployments, AgentClusterInstalls, InfraEnvs and Agents, or with a service alone
+/// (`--assisted-url`). Credentials are those of
 /// KUBECONFIG, or of the pod. Of several replicas one works.
 #[derive(Args, Debug)]
 struct Bootstrap {
@@ -145,7 +189,11 @@ impl ControlPlane {
         let (stop, namespace) = (stop()?, lease.namespace.clone());
         let webhooks = &self.common.webhooks;
         let webhooks = webhooks.start(&client, &webhook::CONTROL_PLANE, &namespace, &stop).await?;
-        let work = Box::pin(control_plane::run(client, lease, stop.clone()));
+        let installer = match self.common.service.connect(&client).await? {
+            Some(service) => control_plane::Installer::service(service),
+            None => control_plane::Installer::hub(client.clone()),
+        };
+        let work = Box::pin(control_plane::run(client, installer, lease, stop.clone()));
         beside(webhooks, &stop, work).await?;
         tracing::info!("stopped");
         Ok(())
@@ -163,12 +211,20 @@ impl Bootstrap {
         });
         let options = hub::Options { internal, authority: self.authority()? };
         let client = assisted_kube::client::from_environment(SILENCE).await?;
-        let hub = Hub::new(client.clone(), options);
         let (stop, namespace) = (stop()?, lease.namespace.clone());
         let webhooks = &self.common.webhooks;
         let webhooks = webhooks.start(&client, &webhook::BOOTSTRAP, &namespace, &stop).await?;
-        let work = Box::pin(bootstrap::run(client, hub, lease, stop.clone()));
-        beside(webhooks, &stop, work).await?;
+        match self.common.service.connect(&client).await? {
+            Some(service) => {
+                let work = Box::pin(bootstrap::run(client, service, lease, stop.clone()));
+                beside(webhooks, &stop, work).await?;
+            }
+            None => {
+                let hub = Hub::new(client.clone(), options);
+                let work = Box::pin(bootstrap::run(client, hub, lease, stop.clone()));
+                beside(webhooks, &stop, work).await?;
+            }
+        }
         tracing::info!("stopped");
         Ok(())
     }

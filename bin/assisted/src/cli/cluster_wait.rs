@@ -57,7 +57,7 @@ impl Wait {
             view.apply(change);
             let Some(cluster) = view.cluster() else { continue };
             if told.replace(cluster.status) != Some(cluster.status) {
-                bar.suspend(|| tell(cluster));
+                bar.suspend(|| report(cluster));
             }
             bar.set_position(percentage(cluster));
             bar.set_message(printable(&cluster.status_info));
@@ -76,7 +76,7 @@ fn percentage(cluster: &Cluster) -> u64 {
 }
 
 /// On standard error: a script that waits reads nothing.
-fn tell(cluster: &Cluster) {
+fn report(cluster: &Cluster) {
     let text = printable(&format!("{}: {}: {}", cluster.name, cluster.status, cluster.status_info));
     let _ = writeln!(std::io::stderr(), "{} {text}", jiff::Zoned::now().strftime("%H:%M:%S"));
 }

@@ -17,7 +17,7 @@ use jiff::Timestamp;
 
 use super::cluster_view::View;
 use super::common::Context;
-use super::watch::tell;
+use super::watch::report;
 
 /// Between two attempts to reach the service, and two looks at one that has no live view.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -60,7 +60,7 @@ impl Watch {
             };
             if screen.is_some() {
                 view.apply(change);
-            } else if !tell_change(context.format, change, &mut view)? {
+            } else if !report_change(context.format, change, &mut view)? {
                 return Ok(());
             }
             let over = match (self.until, view.cluster()) {
@@ -91,7 +91,7 @@ fn draw(screen: &mut Option<Screen>, view: &View) -> bool {
 }
 
 /// Tells a change as a line, or as an object; false when nobody reads it.
-fn tell_change(format: Format, change: Change, view: &mut View) -> Result<bool, Failure> {
+fn report_change(format: Format, change: Change, view: &mut View) -> Result<bool, Failure> {
     let text = match format {
         Format::Table => {
             let Some(line) = view.apply(change) else { return Ok(true) };
@@ -205,7 +205,7 @@ impl Live {
                 }
                 Err(error) => {
                     if !std::mem::replace(&mut self.is_away, true) {
-                        tell(&error.to_string());
+                        report(&error.to_string());
                     }
                     tokio::time::sleep(INTERVAL).await;
                 }

@@ -54,7 +54,7 @@ where
             }
             Err(Failure::Unreachable(text)) if seen => {
                 if !told {
-                    tell(&text);
+                    report(&text);
                 }
                 told = true;
             }
@@ -68,7 +68,7 @@ where
 }
 
 /// On standard error, which a script that reads the answers does not see.
-pub fn tell(text: &str) {
+pub fn report(text: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "assisted: {text}\nwaiting for the service");
 }

@@ -23,7 +23,7 @@ use super::plan::{NeededFile, Plan, Puller};
 use super::question::Question;
 use super::{access, settings};
 use crate::cli::progress;
-use crate::image_service::{Fetch, When};
+use crate::image_options::{Fetch, When};
 
 /// A registry is asked so often before it counts as one that does not answer.
 const RETRY: Retry =

@@ -16,8 +16,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use url::Url;
 
-use super::{address, stopping};
-use crate::image_service::{Fetch, MOST_REQUESTS, TURN, When, catalog, near};
+use crate::image_options::{Fetch, MOST_REQUESTS, TURN, When, catalog};
+use crate::listener::{address, near, tls};
+use crate::signals::stopping;
 
 /// Where other installations have their image service.
 const PORT: u16 = 8888;
@@ -67,7 +68,7 @@ impl ImageFlags {
     ) -> Result<ImageListener> {
         let catalog = catalog()?;
         let http = &mut settings.http;
-        let tls = super::tls(http)?;
+        let tls = tls(http)?;
         let bound = match TcpListener::bind(address).await {
             // Another service on this machine has it: what nobody chose need not be kept, for URLs tell the port.
             Err(error) if error.kind() == ErrorKind::AddrInUse && self.image_listen.is_none() => {

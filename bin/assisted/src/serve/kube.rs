@@ -14,8 +14,8 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::stopping;
 use crate::QUERIES;
+use crate::signals::stopping;
 
 /// How long an API server may be silent: longer than a watch, which it ends after five minutes at the most.
 const SILENCE: Duration = Duration::from_secs(330);

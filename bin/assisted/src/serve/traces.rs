@@ -123,7 +123,7 @@ impl Collector {
     }
 
     /// Tells once that a collector is away, and once that it is back.
-    fn tell(&self, problem: Option<String>) {
+    fn report(&self, problem: Option<String>) {
         let was_away = self.is_away.swap(problem.is_some(), Ordering::Relaxed);
         match problem {
             Some(problem) if !was_away => {
@@ -147,7 +147,7 @@ impl HttpClient for Collector {
         let sent = self.runtime.spawn(Self::send(self.client.clone(), request));
         Box::pin(async move {
             let answer = sent.await?;
-            self.tell(match &answer {
+            self.report(match &answer {
                 Ok(answer) if answer.status().is_success() => None,
                 Ok(answer) => {
                     Some(format!("the collector answered with status {}", answer.status().as_u16()))

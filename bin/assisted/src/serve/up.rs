@@ -3,10 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use anyhow::Result;
-use assisted_config::Http;
-use assisted_wire::secret::Secret;
 use clap::Args;
 
+use super::reached::Reached;
 use super::{Serve, images, place};
 
 /// An address of a network for documents: nothing is sent there, it is only asked which way would be taken.
@@ -38,10 +37,6 @@ pub struct Up {
     images: images::ImageFlags,
 }
 
-/// Under which address others come here.
-#[derive(Clone, Copy, Debug)]
-pub struct Reached(IpAddr);
-
 impl Up {
     /// Runs the service until SIGTERM or SIGINT.
     pub fn run(self) -> Result<()> {
@@ -56,32 +51,6 @@ impl Up {
             up: Some(Reached(address)),
         };
         serve.run()
-    }
-}
-
-impl Reached {
-    /// What a variable says where nobody has set it.
-    pub fn default(self, name: &str) -> Option<String> {
-        (name == "AUTH_TYPE").then(|| "users".to_owned())
-    }
-
-    /// Tells machines where to come, unless the environment does.
-    pub fn tell_settings(self, http: &mut Http, scheme: &str, bound: SocketAddr) {
-        if http.service_base_url.is_empty() {
-            http.service_base_url = format!("{scheme}://{}", SocketAddr::new(self.0, bound.port()));
-        }
-    }
-}
-
-/// What is printed for whoever started the service. A fragment is never sent to any server, so that the code stands in no log.
-pub fn invitation(url: &str, code: Option<&Secret>) -> String {
-    let url = url.trim_end_matches('/');
-    match code {
-        Some(code) => format!(
-            "open {url}/#setup={}\n  it makes the first administrator, once, within 24 hours",
-            code.expose()
-        ),
-        None => format!("open {url}/"),
     }
 }
 
@@ -108,21 +77,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn machines_are_told_one_address_and_all_are_listened_on() {
+    fn all_addresses_are_listened_on_but_for_loopback() {
         for (address, listened) in
             [("127.0.0.1", "127.0.0.1"), ("192.0.2.7", "0.0.0.0"), ("fd00::7", "::"), ("::1", "::1")]
         {
             assert_eq!(listen(address.parse().unwrap()).to_string(), listened);
         }
-        let mut http = Http::default();
-        let reached = Reached("fd00::7".parse().unwrap());
-        reached.tell_settings(&mut http, "http", "[::]:8090".parse().unwrap());
-        assert_eq!(http.service_base_url, "http://[fd00::7]:8090");
-        reached.tell_settings(&mut http, "https", "[::]:1".parse().unwrap());
-        assert_eq!(http.service_base_url, "http://[fd00::7]:8090", "what is set stays");
-        assert_eq!(invitation("http://a:1/", None), "open http://a:1/");
-        assert!(
-            invitation("http://a:1", Some(&"asst_1".into())).starts_with("open http://a:1/#setup=asst_1\n")
-        );
     }
 }

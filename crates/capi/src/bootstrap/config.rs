@@ -25,7 +25,7 @@ use super::decide::{self, BootMethod};
 use super::provider::{Provider, machine_owner};
 use super::status::{Shown, is_created, status};
 use super::{hosts, live_iso};
-use crate::installer::{self, InfraEnvWanted, Installer};
+use crate::installer::{self, InfraEnvWanted, Installer, Subject};
 use crate::node::{self, Metadata};
 use crate::objects::{failed, owner, paused};
 
@@ -106,7 +106,7 @@ impl<I: Installer> Reconciler for ConfigReconciler<I> {
             return self.stand(&config, waiting).await;
         }
         let work = Work { key: &row.key, config: &config, machine: &machine, method };
-        Box::pin(self.advance(&work, &cluster.name_any())).await
+        Box::pin(self.advance(&work, &Subject::of(&*cluster))).await
     }
 }
 
@@ -147,7 +147,7 @@ impl<I: Installer> ConfigReconciler<I> {
         if let Some(owner) = machine_owner(config)
             && matches!(BootMethod::of(config), Ok(BootMethod::DiskImage))
         {
-            let infra_env = ObjectKey::new(&key.namespace, &owner.name);
+            let infra_env = of_machine(config, &owner.name);
             if !self.provider.installer.remove_infra_env(&infra_env).await? {
                 return Ok(after(SOON));
             }
@@ -181,7 +181,7 @@ impl<I: Installer> ConfigReconciler<I> {
     }
 
     /// Infra-env, bootstrap data, host: as far as it goes.
-    async fn advance(&self, work: &Work<'_>, cluster: &str) -> Result<Outcome, Failure> {
+    async fn advance(&self, work: &Work<'_>, cluster: &Subject) -> Result<Outcome, Failure> {
         let infra_env = match self.boot(work, cluster).await {
             Ok(infra_env) => infra_env,
             Err(obstacle) => return self.stand(work.config, obstacle).await,
@@ -211,11 +211,10 @@ impl<I: Installer> ConfigReconciler<I> {
     }
 
     /// Brings the bootstrap data to be there; the infra-env that the machine boots then.
-    async fn boot(&self, work: &Work<'_>, cluster: &str) -> Result<ObjectKey, Obstacle> {
+    async fn boot(&self, work: &Work<'_>, cluster: &Subject) -> Result<Subject, Obstacle> {
         let Work { key, config, machine, method } = work;
         let installer = &self.provider.installer;
-        let of = ObjectKey::new(&key.namespace, cluster);
-        let found = installer.cluster(&of).await;
+        let found = installer.cluster(cluster).await;
         let found = found.map_err(|failure| Obstacle::failed(says::WAITING_FOR_INSTALLER, failure))?;
         let Some(found) = found else {
             let what = "The cluster is not known to the installer yet";
@@ -226,8 +225,8 @@ impl<I: Installer> ConfigReconciler<I> {
             BootMethod::LiveIso => Some(live_iso::Template::of(&self.provider, machine).await?),
         };
         let infra_env = match &template {
-            None => ObjectKey::new(&key.namespace, machine.name_any()),
-            Some(template) => template.key(),
+            None => of_machine(config, &machine.name_any()),
+            Some(template) => template.subject(),
         };
         let secret = optional(self.provider.api::<Secret>(&key.namespace).get(&key.name).await);
         let secret =
@@ -241,9 +240,9 @@ impl<I: Installer> ConfigReconciler<I> {
             Some(template) => vec![template.owner()],
         };
         let wanted = InfraEnvWanted {
-            key: &infra_env,
+            subject: &infra_env,
             spec: &config.spec,
-            cluster_name: cluster,
+            of: cluster,
             config: &key.name,
             cluster: &found,
             owners,
@@ -266,7 +265,7 @@ impl<I: Installer> ConfigReconciler<I> {
             }
         };
         if secret.is_none() {
-            let secret = bootstrap_data(config, cluster, data);
+            let secret = bootstrap_data(config, &cluster.key.name, data);
             let api = self.provider.api::<Secret>(&key.namespace);
             if let Err(error) = api.create(&PostParams::default(), &secret).await
                 && !is_conflict(&error)
@@ -290,6 +289,11 @@ impl<I: Installer> ConfigReconciler<I> {
         node::discovery(&work.config.spec, Metadata::ConfigDrive, base)
             .map_err(|error| Obstacle::invalid(&error.to_string()))
     }
+}
+
+/// What the infra-env of one machine is for: it has the machine's name, and goes with the config.
+fn of_machine(config: &OpenshiftAssistedConfig, machine: &str) -> Subject {
+    Subject { key: ObjectKey::new(config.namespace().unwrap_or_default(), machine), ..Subject::of(config) }
 }
 
 /// The Secret that Cluster API hands to the infrastructure.

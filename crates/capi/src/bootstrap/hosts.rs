@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::cluster_api::conditions::config as says;
 use assisted_crd::cluster_api::labels::annotation;
 use assisted_crd::condition::Statement;
@@ -13,14 +12,14 @@ use super::config::{Next, Obstacle, Work};
 use super::decide::{self, BootMethod};
 use super::live_iso;
 use super::provider::Provider;
-use crate::installer::{Host, HostWanted, Installer};
+use crate::installer::{Host, HostWanted, Installer, Subject};
 use crate::node::{self, Metadata};
 
 /// Brings the host of a machine to what the machine's objects say; what is said about it.
 pub(super) async fn settle<I: Installer>(
     provider: &Provider<I>,
     work: &Work<'_>,
-    infra_env: &ObjectKey,
+    infra_env: &Subject,
 ) -> Result<Statement, Obstacle> {
     let retry = |failure: Failure| Obstacle::failed(says::HOST_INVALID, failure);
     let hosts = provider.installer.hosts(infra_env).await.map_err(retry)?;
@@ -48,7 +47,7 @@ pub(super) async fn settle<I: Installer>(
 /// A machine is one host: others that came by its infra-env are not approved.
 async fn disapprove<I: Installer>(
     provider: &Provider<I>,
-    infra_env: &ObjectKey,
+    infra_env: &Subject,
     own: &Host,
     hosts: &[Host],
 ) -> Result<(), Failure> {

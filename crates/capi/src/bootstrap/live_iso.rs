@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::cluster_api::conditions::config as says;
 use assisted_crd::cluster_api::labels::annotation;
 use assisted_crd::cluster_api::machine::Machine;
@@ -19,7 +18,7 @@ use kube::ResourceExt;
 
 use super::config::{Obstacle, SOON};
 use super::provider::Provider;
-use crate::installer::{InfraEnv, Installer};
+use crate::installer::{InfraEnv, Installer, Subject};
 use crate::objects::{failed, owner};
 
 const GROUP: &str = "infrastructure.cluster.x-k8s.io";
@@ -79,8 +78,8 @@ impl Template {
     }
 
     /// The infra-env of the template.
-    pub(super) fn key(&self) -> ObjectKey {
-        ObjectKey::new(self.template.namespace().unwrap_or_default(), self.template.name_any())
+    pub(super) fn subject(&self) -> Subject {
+        Subject::of(&self.template)
     }
 
     pub(super) fn owner(&self) -> OwnerReference {

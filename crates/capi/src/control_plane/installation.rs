@@ -1,10 +1,9 @@
-//! The cluster as it is described to the installer: ClusterDeployment, AgentClusterInstall, ClusterImageSet, and the manifests about
-//! mirrors (capi-providers §10.6, §11, §14).
+//! The cluster as it is described, whoever the installer is: ClusterDeployment, AgentClusterInstall, and the manifests about mirrors
+//! (capi-providers §10.6, §11, §14).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::cluster_api::cluster::Cluster;
 use assisted_crd::cluster_api::conditions::control_plane as says;
 use assisted_crd::cluster_api::labels::{annotation, label};
@@ -15,12 +14,11 @@ use assisted_crd::common::ManifestsConfigMapReference;
 use assisted_crd::hive::cluster_deployment::{
     AgentBareMetal, ClusterDeployment, ClusterInstallReference, Platform,
 };
-use assisted_crd::hive::cluster_image_set::ClusterImageSet;
 use assisted_crd::hive_extensions::agent_cluster_install::{
     AgentClusterInstall, AgentClusterInstallSpec, ClusterImageSetReference, ClusterNetwork, ExternalPlatform,
     PlatformType, ProvisionRequirements,
 };
-use assisted_kube::cache::{get, key};
+use assisted_kube::cache::key;
 use assisted_kube::error::optional;
 use assisted_kube::write::{self, Guard};
 use assisted_reconcile::Failure;
@@ -31,7 +29,7 @@ use kube::{Api, ResourceExt};
 
 use super::image_registry::{self, AUTHORITIES, REGISTRIES};
 use super::install_config;
-use super::provider::{KIND, Provider, is_owned};
+use super::provider::{KIND, Provider};
 use crate::objects::{failed, owner};
 
 /// Prefix length of what one node gets of the pods' networks.
@@ -56,7 +54,7 @@ impl Site<'_> {
         self.plane.spec.config.clone().unwrap_or_default()
     }
 
-    fn namespace(&self) -> String {
+    pub(super) fn namespace(&self) -> String {
         self.plane.namespace().unwrap_or_default()
     }
 
@@ -122,49 +120,6 @@ pub(super) fn image_set_name(plane: &OpenshiftAssistedControlPlane) -> String {
     format!("{}.{}", plane.namespace().unwrap_or_default(), plane.name_any())
 }
 
-/// Brings the objects of the installer to what the control plane says; the AgentClusterInstall, once there is one.
-pub(super) async fn settle(
-    provider: &Provider,
-    site: &Site<'_>,
-) -> Result<Option<Arc<AgentClusterInstall>>, Failure> {
-    deployment(provider, site).await?;
-    if let Some(release) = site.release {
-        image_set(provider, site, release).await?;
-    }
-    let mut manifests = Vec::new();
-    if let Some(registries) = site.registries {
-        manifests.push(registry_manifests(provider, site, registries).await?);
-    }
-    let own = key(site.plane);
-    let before = get(&provider.cache.installs, &own);
-    if before.is_none() && site.release.is_none() {
-        return Ok(None);
-    }
-    if let Some(before) = &before
-        && !is_owned(&**before, site.plane)
-    {
-        return Err(foreign("AgentClusterInstall", &own));
-    }
-    let others = others_of(provider, site.cluster);
-    let after = described(before.as_deref(), site, others, manifests).map_err(Failure::of_row)?;
-    let api: Api<AgentClusterInstall> = provider.api(&own.namespace);
-    let written = match &before {
-        Some(before) => write::object(&api, &**before, &after, Guard::Version).await,
-        None => api.create(&PostParams::default(), &after).await.map(Some),
-    };
-    let written = written.map_err(|error| failed(&error))?.map(Arc::new);
-    Ok(written.or(before))
-}
-
-fn foreign(kind: &str, key: &ObjectKey) -> Failure {
-    Failure::of_row(format!("there is {} {key} already, which belongs to somebody else", article(kind)))
-}
-
-fn article(kind: &str) -> String {
-    let an = kind.starts_with(['A', 'E', 'I', 'O', 'U']);
-    format!("{} {kind}", if an { "an" } else { "a" })
-}
-
 fn install_reference(name: &str) -> ClusterInstallReference {
     ClusterInstallReference {
         group: "extensions.hive.openshift.io".to_owned(),
@@ -174,29 +129,21 @@ fn install_reference(name: &str) -> ClusterInstallReference {
     }
 }
 
-async fn deployment(provider: &Provider, site: &Site<'_>) -> Result<(), Failure> {
+/// The ClusterDeployment as it is wanted. What a cluster is called can't change.
+pub(super) fn deployment(site: &Site<'_>, before: Option<&ClusterDeployment>) -> ClusterDeployment {
     let name = site.plane.name_any();
-    let api: Api<ClusterDeployment> = provider.api(&site.namespace());
-    let before = optional(api.get(&name).await).map_err(|error| failed(&error))?;
-    let config = site.config();
-    let cluster_name =
-        if config.cluster_name.is_empty() { site.cluster.name_any() } else { config.cluster_name };
-    let mut after = before.clone().unwrap_or_else(|| ClusterDeployment::new(&name, Default::default()));
+    let mut after = before.cloned().unwrap_or_else(|| ClusterDeployment::new(&name, Default::default()));
     own(&mut after.metadata, site);
     after.spec.cluster_install_ref = Some(install_reference(&name));
     after.spec.pull_secret_ref = Some(site.pull_secret.clone());
-    let Some(before) = before else {
+    if before.is_none() {
+        let config = site.config();
         after.spec.base_domain = config.base_domain;
-        after.spec.cluster_name = cluster_name;
+        after.spec.cluster_name =
+            if config.cluster_name.is_empty() { site.cluster.name_any() } else { config.cluster_name };
         after.spec.platform = Platform { agent_bare_metal: Some(AgentBareMetal::default()) };
-        api.create(&PostParams::default(), &after).await.map_err(|error| failed(&error))?;
-        return Ok(());
-    };
-    if !is_owned(&before, site.plane) {
-        return Err(foreign("ClusterDeployment", &key(&before)));
     }
-    write::object(&api, &before, &after, Guard::Version).await.map_err(|error| failed(&error))?;
-    Ok(())
+    after
 }
 
 /// Labels and owner of an object.
@@ -209,24 +156,8 @@ fn own(metadata: &mut ObjectMeta, site: &Site<'_>) {
     }
 }
 
-async fn image_set(provider: &Provider, site: &Site<'_>, release: &str) -> Result<(), Failure> {
-    let api: Api<ClusterImageSet> = Api::all(provider.client.clone());
-    let name = image_set_name(site.plane);
-    let before = optional(api.get(&name).await).map_err(|error| failed(&error))?;
-    let mut after = before.clone().unwrap_or_else(|| ClusterImageSet::new(&name, Default::default()));
-    release.clone_into(&mut after.spec.release_image);
-    let labels = after.metadata.labels.get_or_insert_default();
-    labels.insert(label::CONTROL_PLANE_NAMESPACE.to_owned(), site.namespace());
-    labels.insert(label::CONTROL_PLANE_NAME.to_owned(), label_value(&site.plane.name_any()));
-    let written = match &before {
-        Some(before) => write::object(&api, before, &after, Guard::Version).await.map(drop),
-        None => api.create(&PostParams::default(), &after).await.map(drop),
-    };
-    written.map_err(|error| failed(&error))
-}
-
 /// The ConfigMap with the manifests about mirrors, a cluster's own.
-async fn registry_manifests(
+pub(super) async fn registry_manifests(
     provider: &Provider,
     site: &Site<'_>,
     registries: &ConfigMap,
@@ -257,7 +188,7 @@ async fn registry_manifests(
 }
 
 /// The AgentClusterInstall as it is wanted.
-fn described(
+pub(super) fn described(
     before: Option<&AgentClusterInstall>,
     site: &Site<'_>,
     others: Others,

@@ -1,9 +1,9 @@
 //! The kubeconfig of the cluster: what the installer gives out is what Cluster API has, also after it changed (capi-providers §12).
 
+use assisted_crd::cluster_api::cluster::Cluster;
 use assisted_crd::cluster_api::conditions::control_plane as says;
 use assisted_crd::cluster_api::labels::{SECRET_TYPE, label};
 use assisted_crd::cluster_api::openshift_assisted_control_plane::v1alpha3::OpenshiftAssistedControlPlane;
-use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_kube::error::optional;
 use assisted_kube::write::{self, Guard};
 use assisted_wire::secret::Secret as Text;
@@ -12,23 +12,23 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::PostParams;
 use kube::{Api, ResourceExt};
 
+use super::installer::Installation;
 use super::provider::{Provider, is_owned};
 use super::report::Report;
 use crate::objects::{failed, owner};
 
-/// Members of the two Secrets.
-const GIVEN: &str = "kubeconfig";
+/// Member of the Secret.
 const HANDED_ON: &str = "value";
 
 /// Hands on the kubeconfig; it, if there is one.
 pub(super) async fn settle(
     provider: &Provider,
     plane: &OpenshiftAssistedControlPlane,
-    cluster: &str,
-    install: Option<&AgentClusterInstall>,
+    cluster: &Cluster,
+    installation: Option<&Installation>,
     report: &mut Report,
 ) -> Option<Text> {
-    match hand_on(provider, plane, cluster, install).await {
+    match hand_on(provider, plane, cluster, installation).await {
         Ok(kubeconfig) => {
             report.say(says::KUBECONFIG_AVAILABLE.with(&[]));
             Some(kubeconfig)
@@ -55,24 +55,16 @@ enum Missing {
 async fn hand_on(
     provider: &Provider,
     plane: &OpenshiftAssistedControlPlane,
-    cluster: &str,
-    install: Option<&AgentClusterInstall>,
+    cluster: &Cluster,
+    installation: Option<&Installation>,
 ) -> Result<Text, Missing> {
-    let metadata = install.and_then(|install| install.spec.cluster_metadata.as_ref());
-    let given = metadata.map(|metadata| metadata.admin_kubeconfig_secret_ref.name.clone());
-    let given = given.filter(|name| !name.is_empty()).ok_or(Missing::NotGiven)?;
+    let installation = installation.ok_or(Missing::NotGiven)?;
+    let given = provider.installer.kubeconfig(plane, cluster, installation).await;
+    let text = given.map_err(Missing::Failed)?.ok_or(Missing::NotGiven)?;
     let wrong = |text: String| Missing::Failed(assisted_reconcile::Failure::passing(text));
     let secrets: Api<Secret> = provider.api(&plane.namespace().unwrap_or_default());
     let cause = |error: &kube::Error| assisted_base::error::chain(error);
-    let source = secrets.get(&given).await;
-    let source = source.map_err(|error| wrong(format!("error retrieving Kubeconfig {}", cause(&error))))?;
-    let value = source
-        .data
-        .as_ref()
-        .and_then(|data| data.get(GIVEN))
-        .ok_or_else(|| wrong(format!("kubeconfig with key `{GIVEN}` not found in secret {given}")))?;
-    let text = String::from_utf8(value.0.clone());
-    let text = text.map_err(|_| wrong(format!("the kubeconfig in secret {given} is no text")))?;
+    let cluster = cluster.name_any();
     let name = format!("{cluster}-kubeconfig");
     let before = optional(secrets.get(&name).await)
         .map_err(|error| wrong(format!("error retrieving Kubeconfig {}", cause(&error))))?;
@@ -84,7 +76,7 @@ async fn hand_on(
             .map(Text::from)
             .ok_or_else(|| wrong(format!("kubeconfig with key `{HANDED_ON}` not found in secret {name}")));
     }
-    let mut after = before.clone().unwrap_or_else(|| secret(plane, cluster, &name));
+    let mut after = before.clone().unwrap_or_else(|| secret(plane, &cluster, &name));
     after.data = Some([(HANDED_ON.to_owned(), ByteString(text.clone().into_bytes()))].into());
     let written = match &before {
         Some(before) => write::object(&secrets, before, &after, Guard::Version).await.map(drop),

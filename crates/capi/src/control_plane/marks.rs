@@ -25,7 +25,7 @@ pub(super) fn cluster(provider: &Provider, cluster: &Cluster) {
     }
 }
 
-fn of_cluster(provider: &Provider, namespace: Option<String>, name: &str) {
+pub(super) fn of_cluster(provider: &Provider, namespace: Option<String>, name: &str) {
     if let Some(found) = get(&provider.cache.clusters, &ObjectKey::new(namespace.unwrap_or_default(), name)) {
         cluster(provider, &found);
     }

@@ -9,7 +9,6 @@ use assisted_crd::cluster_api::machine::Machine;
 use assisted_crd::cluster_api::machine_deployment::MachineDeployment;
 use assisted_crd::cluster_api::openshift_assisted_config::v1alpha2::OpenshiftAssistedConfig;
 use assisted_crd::cluster_api::openshift_assisted_control_plane::v1alpha3::OpenshiftAssistedControlPlane;
-use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_kube::cache::get;
 use assisted_reconcile::MemoryQueue;
 use k8s_openapi::NamespaceResourceScope;
@@ -17,6 +16,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::runtime::reflector::Store;
 use kube::{Api, Client, Resource, ResourceExt};
 
+use super::installer::Installer;
 use super::release::Releases;
 use super::workload::Workloads;
 use crate::objects::is_of;
@@ -27,6 +27,7 @@ pub(super) const KIND: &str = "OpenshiftAssistedControlPlane";
 /// The provider.
 pub(super) struct Provider {
     pub(super) client: Client,
+    pub(super) installer: Installer,
     pub(super) cache: Cache,
     pub(super) releases: Releases,
     pub(super) workloads: Workloads,
@@ -41,7 +42,6 @@ pub(super) struct Cache {
     pub(super) machines: Store<Machine>,
     pub(super) configs: Store<OpenshiftAssistedConfig>,
     pub(super) deployments: Store<MachineDeployment>,
-    pub(super) installs: Store<AgentClusterInstall>,
 }
 
 impl Provider {

@@ -11,7 +11,6 @@ use assisted_crd::cluster_api::labels::{annotation, finalizer as names, label};
 use assisted_crd::cluster_api::openshift_assisted_control_plane::v1alpha3::OpenshiftAssistedControlPlane;
 use assisted_crd::condition::find;
 use assisted_crd::config::cluster_version::ClusterVersion;
-use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_kube::cache::get;
 use assisted_kube::error::optional;
 use assisted_kube::finalizer;
@@ -25,6 +24,7 @@ use kube::{Api, ResourceExt};
 
 use super::image_registry::{AUTHORITIES, REGISTRIES};
 use super::installation::{self, Site};
+use super::installer::Installation;
 use super::provider::Provider;
 use super::release::{Known, Question};
 use super::report::{Report, is_true, was_initialized};
@@ -132,13 +132,13 @@ impl ControlPlaneReconciler {
             return;
         }
         let found = self.describe(plane, cluster, report).await;
-        let install = found.install.as_deref();
-        let state = state(install);
-        let kubeconfig = kubeconfig::settle(&self.provider, plane, &name, install, report).await;
-        let is_available = available(plane, &state, install.is_some(), report);
+        let installation = found.installation.as_ref();
+        let state = installation.map(|known| known.state.clone()).unwrap_or_default();
+        let kubeconfig = kubeconfig::settle(&self.provider, plane, cluster, installation, report).await;
+        let is_available = available(plane, &state, installation.is_some(), report);
         let stage = Stage::of(&state, is_available);
         if let Some(kubeconfig) = &kubeconfig {
-            self.ask(plane, kubeconfig, is_available, &found.known, report).await;
+            self.ask(plane, cluster, kubeconfig, is_available, &found.known, report).await;
         }
         if !is_available {
             report.again(SOON.saturating_mul(3));
@@ -156,10 +156,17 @@ impl ControlPlaneReconciler {
         cluster: &Cluster,
         report: &mut Report,
     ) -> Described {
-        let known = get(&self.provider.cache.installs, &assisted_kube::cache::key(plane));
-        let mut described = Described { install: known, ..Described::default() };
-        let has_begun =
-            Stage::of(&state(described.install.as_deref()), is_true(plane, "Available")) != Stage::Before;
+        let mut described = Described::default();
+        match self.provider.installer.find(plane, cluster).await {
+            Ok(known) => described.installation = known,
+            // Without knowing what there is, nothing is described anew.
+            Err(failure) => {
+                report.fail(failure);
+                return described;
+            }
+        }
+        let state = described.installation.as_ref().map(|known| known.state.as_str()).unwrap_or_default();
+        let has_begun = Stage::of(state, is_true(plane, "Available")) != Stage::Before;
         let described_now = async {
             let namespace = plane.namespace().unwrap_or_default();
             let config = plane.spec.config.as_ref();
@@ -181,12 +188,12 @@ impl ControlPlaneReconciler {
                 registries: registries.as_ref(),
                 has_begun,
             };
-            installation::settle(&self.provider, &site).await
+            self.provider.installer.settle(&self.provider, &site).await
         };
         match described_now.await {
-            Ok(install) => described.install = install,
+            Ok(installation) => described.installation = installation,
             Err(failure) => {
-                if described.install.is_none() && !failure.stale {
+                if described.installation.is_none() && !failure.stale {
                     report.say(installation::refused(&failure));
                 }
                 report.fail(failure);
@@ -259,6 +266,7 @@ impl ControlPlaneReconciler {
     async fn ask(
         &self,
         plane: &OpenshiftAssistedControlPlane,
+        cluster: &Cluster,
         kubeconfig: &Text,
         is_available: bool,
         known: &Option<Known>,
@@ -272,6 +280,9 @@ impl ControlPlaneReconciler {
             }
             report.is_initialized = true;
             if is_available {
+                if self.provider.installer.help_joining(cluster, &client).await? {
+                    report.again(SOON);
+                }
                 self.upgrade(plane, client, known, report).await?;
             }
             Ok::<_, String>(())
@@ -321,14 +332,8 @@ impl ControlPlaneReconciler {
 /// What a pass knows of the cluster at the installer.
 #[derive(Default)]
 struct Described {
-    install: Option<Arc<AgentClusterInstall>>,
+    installation: Option<Installation>,
     known: Option<Known>,
-}
-
-/// The status of the cluster, as the REST API calls it; empty: none yet.
-fn state(install: Option<&AgentClusterInstall>) -> String {
-    let debug = install.and_then(|install| install.status.as_ref()?.debug_info.as_ref());
-    debug.map(|debug| debug.state.clone()).unwrap_or_default()
 }
 
 /// Whether the control plane takes requests: it does from the moment on at which the installation only waits for its operators, and

@@ -4,20 +4,14 @@ use assisted_crd::cluster_api::conditions::control_plane as says;
 use assisted_crd::cluster_api::labels::{finalizer as names, label};
 use assisted_crd::cluster_api::machine::Machine;
 use assisted_crd::cluster_api::openshift_assisted_control_plane::v1alpha3::OpenshiftAssistedControlPlane;
-use assisted_crd::hive::cluster_deployment::ClusterDeployment;
-use assisted_crd::hive::cluster_image_set::ClusterImageSet;
-use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_kube::cache::key;
 use assisted_kube::error::optional;
 use assisted_kube::finalizer;
 use assisted_kube::write::{self, Guard};
 use assisted_reconcile::Failure;
 use kube::api::{DeleteParams, ListParams};
-use kube::core::NamespaceResourceScope;
-use kube::{Api, Resource, ResourceExt};
-use serde::de::DeserializeOwned;
+use kube::{Api, ResourceExt};
 
-use super::installation::image_set_name;
 use super::provider::{Provider, is_owned};
 use super::report::{Counts, Report};
 use crate::objects::failed;
@@ -47,17 +41,10 @@ pub(super) async fn advance(
             return Ok(false);
         }
     }
-    let is_gone = [
-        remove::<ClusterDeployment>(provider, plane).await?,
-        remove::<AgentClusterInstall>(provider, plane).await?,
-    ];
-    if is_gone.contains(&false) {
+    if !provider.installer.remove(plane).await? {
         report.say(says::DELETING.with(&["the installer forgets the cluster"]));
         return Ok(false);
     }
-    let image_sets: Api<ClusterImageSet> = Api::all(provider.client.clone());
-    let removed = optional(image_sets.delete(&image_set_name(plane), &DeleteParams::default()).await);
-    removed.map_err(|error| failed(&error))?;
     provider.workloads.forget(&key(plane));
     Ok(true)
 }
@@ -94,23 +81,4 @@ async fn machines(
     let (own, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|machine| is_owned(machine, plane));
     let workers = others.iter().filter(|machine| !machine.labels().contains_key(label::CONTROL_PLANE));
     Ok((own, workers.count()))
-}
-
-/// Has the object of the installer go that is named as the control plane and belongs to it; whether it is gone.
-async fn remove<K>(provider: &Provider, plane: &OpenshiftAssistedControlPlane) -> Result<bool, Failure>
-where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + Clone
-        + DeserializeOwned
-        + std::fmt::Debug,
-{
-    let api: Api<K> = provider.api(&plane.namespace().unwrap_or_default());
-    let name = plane.name_any();
-    let found = optional(api.get(&name).await).map_err(|error| failed(&error))?;
-    let Some(found) = found.filter(|found| is_owned(found, plane)) else { return Ok(true) };
-    if !finalizer::is_deleting(found.meta()) {
-        let removed = optional(api.delete(&name, &DeleteParams::default()).await);
-        removed.map_err(|error| failed(&error))?;
-    }
-    Ok(false)
 }

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::installer::Installer;
 use super::marks;
 use super::provider::{Cache, Provider};
 use super::reconcile::ControlPlaneReconciler;
@@ -24,30 +25,27 @@ const LEASE: &str = "09dff44b.cluster.x-k8s.io";
 ///
 /// # Errors
 /// The lease is lost, or objects can't be listed: the process must end, for nobody may go on with what it knows.
-pub async fn run(client: Client, settings: Settings, stop: CancellationToken) -> Result<(), RunError> {
-    let work = || Box::pin(provide(client.clone(), &stop));
+pub async fn run(
+    client: Client,
+    installer: Installer,
+    settings: Settings,
+    stop: CancellationToken,
+) -> Result<(), RunError> {
+    let work = || Box::pin(provide(client.clone(), installer, &stop));
     lead(client.clone(), LEASE, settings, &stop, work).await
 }
 
-async fn provide(client: Client, stop: &CancellationToken) -> Result<(), RunError> {
-    let writers = (
-        Writer::new(()),
-        Writer::new(()),
-        Writer::new(()),
-        Writer::new(()),
-        Writer::new(()),
-        Writer::new(()),
-    );
+async fn provide(client: Client, installer: Installer, stop: &CancellationToken) -> Result<(), RunError> {
+    let writers = (Writer::new(()), Writer::new(()), Writer::new(()), Writer::new(()), Writer::new(()));
     let cache = Cache {
         planes: writers.0.as_reader(),
         clusters: writers.1.as_reader(),
         machines: writers.2.as_reader(),
         configs: writers.3.as_reader(),
         deployments: writers.4.as_reader(),
-        installs: writers.5.as_reader(),
     };
     let (releases, workloads) = (Releases::default(), Workloads::default());
-    let provider = Arc::new(Provider { client, cache, releases, workloads, queue: queue() });
+    let provider = Arc::new(Provider { client, installer, cache, releases, workloads, queue: queue() });
     // Ends with this future.
     let mut tasks = JoinSet::new();
     watch(&mut tasks, &provider.client, writers.0, &provider, marks::plane);
@@ -55,9 +53,9 @@ async fn provide(client: Client, stop: &CancellationToken) -> Result<(), RunErro
     watch(&mut tasks, &provider.client, writers.2, &provider, marks::machine);
     watch(&mut tasks, &provider.client, writers.3, &provider, marks::config);
     watch(&mut tasks, &provider.client, writers.4, &provider, marks::deployment);
-    watch(&mut tasks, &provider.client, writers.5, &provider, marks::install);
+    Installer::follow(&provider, &mut tasks, stop);
     tokio::select! {
-        unlisted = unlisted(&provider.cache) => if !unlisted.is_empty() {
+        unlisted = unlisted(&provider) => if !unlisted.is_empty() {
             return Err(RunError::NotListed(unlisted));
         },
         () = stop.cancelled() => return Ok(()),
@@ -70,7 +68,8 @@ async fn provide(client: Client, stop: &CancellationToken) -> Result<(), RunErro
 }
 
 /// The kinds that are not listed in time.
-async fn unlisted(cache: &Cache) -> String {
+async fn unlisted(provider: &Provider) -> String {
+    let cache = &provider.cache;
     let deadline = Instant::now() + LISTING;
     let kinds = [
         unlisted_kind(&cache.planes, deadline).await,
@@ -78,7 +77,7 @@ async fn unlisted(cache: &Cache) -> String {
         unlisted_kind(&cache.machines, deadline).await,
         unlisted_kind(&cache.configs, deadline).await,
         unlisted_kind(&cache.deployments, deadline).await,
-        unlisted_kind(&cache.installs, deadline).await,
+        provider.installer.missing(deadline).await,
     ];
     kinds.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

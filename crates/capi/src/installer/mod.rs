@@ -1,13 +1,16 @@
 //! What the provider needs of an installer, and the installers that it works with.
 
 pub mod hub;
+pub mod rest;
 
 use std::collections::BTreeSet;
 
 use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::cluster_api::openshift_assisted_config::v1alpha2::OpenshiftAssistedConfigSpec;
 use assisted_reconcile::Failure;
+use assisted_wire::id::InfraEnvId;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::Resource;
 use tokio_util::sync::CancellationToken;
 
 /// What changed at the installer.
@@ -17,6 +20,26 @@ pub enum Change {
     Cluster(ObjectKey),
     /// An infra-env, or a host of it.
     InfraEnv(ObjectKey),
+}
+
+/// An object of Cluster API for which there is something at an installer: a Cluster, or what an infra-env is for. Its name tells it
+/// within one API server, its id from all others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    pub key: ObjectKey,
+    pub uid: String,
+}
+
+impl Subject {
+    /// An object of a namespace.
+    pub fn of<K: Resource>(object: &K) -> Self {
+        let metadata = object.meta();
+        let key = ObjectKey::new(
+            metadata.namespace.clone().unwrap_or_default(),
+            metadata.name.clone().unwrap_or_default(),
+        );
+        Self { key, uid: metadata.uid.clone().unwrap_or_default() }
+    }
 }
 
 /// A cluster at the installer.
@@ -31,12 +54,12 @@ pub struct Cluster {
 /// The infra-env that is wanted.
 #[derive(Clone, Debug)]
 pub struct InfraEnvWanted<'a> {
-    /// Namespace and name.
-    pub key: &'a ObjectKey,
+    /// What it is for; it has its namespace and name.
+    pub subject: &'a Subject,
     /// What hosts are discovered with.
     pub spec: &'a OpenshiftAssistedConfigSpec,
-    /// Name of the Cluster that it is for, and of the object it is made for.
-    pub cluster_name: &'a str,
+    /// The Cluster that it is for, and the name of the object it is made for.
+    pub of: &'a Subject,
     pub config: &'a str,
     /// Where its hosts belong.
     pub cluster: &'a Cluster,
@@ -49,6 +72,8 @@ pub struct InfraEnvWanted<'a> {
 /// An infra-env as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InfraEnv {
+    /// Its id in the REST API, where that is asked.
+    pub id: Option<InfraEnvId>,
     /// Where the Ignition config of the discovery is; none while it is made. It may carry a key: it is shown to nobody.
     pub ignition_url: Option<String>,
     /// Where the ISO is; none while it is made.
@@ -85,11 +110,11 @@ pub struct HostWanted {
 
 /// An installer of clusters.
 pub trait Installer: Send + Sync + 'static {
-    /// The cluster of a Cluster, by its namespace and name; none: the installer does not know it yet.
+    /// The cluster of a Cluster; none: the installer does not know it yet.
     ///
     /// # Errors
     /// The installer can't be asked, or knows several.
-    fn cluster(&self, key: &ObjectKey) -> impl Future<Output = Result<Option<Cluster>, Failure>> + Send;
+    fn cluster(&self, of: &Subject) -> impl Future<Output = Result<Option<Cluster>, Failure>> + Send;
 
     /// Makes the infra-env unless it is there; as it is then.
     ///
@@ -110,13 +135,13 @@ pub trait Installer: Send + Sync + 'static {
     ///
     /// # Errors
     /// The installer can't be asked.
-    fn remove_infra_env(&self, key: &ObjectKey) -> impl Future<Output = Result<bool, Failure>> + Send;
+    fn remove_infra_env(&self, subject: &Subject) -> impl Future<Output = Result<bool, Failure>> + Send;
 
     /// The hosts of an infra-env.
     ///
     /// # Errors
     /// The installer can't be asked.
-    fn hosts(&self, infra_env: &ObjectKey) -> impl Future<Output = Result<Vec<Host>, Failure>> + Send;
+    fn hosts(&self, infra_env: &Subject) -> impl Future<Output = Result<Vec<Host>, Failure>> + Send;
 
     /// Brings a host to what is wanted of it; whether there was something to do.
     ///
@@ -124,7 +149,7 @@ pub trait Installer: Send + Sync + 'static {
     /// The installer can't be asked, or refuses.
     fn settle(
         &self,
-        infra_env: &ObjectKey,
+        infra_env: &Subject,
         host: &str,
         wanted: &HostWanted,
     ) -> impl Future<Output = Result<bool, Failure>> + Send;
@@ -133,11 +158,8 @@ pub trait Installer: Send + Sync + 'static {
     ///
     /// # Errors
     /// The installer can't be asked, or refuses.
-    fn disapprove(
-        &self,
-        infra_env: &ObjectKey,
-        host: &str,
-    ) -> impl Future<Output = Result<(), Failure>> + Send;
+    fn disapprove(&self, infra_env: &Subject, host: &str)
+    -> impl Future<Output = Result<(), Failure>> + Send;
 
     /// Tells changes until stopped; ends before only if it can't any more.
     fn follow(

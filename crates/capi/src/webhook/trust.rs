@@ -105,6 +105,23 @@ pub(crate) fn conversion(target: &Target, bundle: Option<&str>) -> CustomResourc
     }
 }
 
+/// How an API server asks about a rule. The API has a type of its own for each kind of webhook, and the two have these fields alike.
+macro_rules! webhook {
+    ($kind:ident, $rule:ident, $target:ident, $bundle:ident) => {
+        $kind {
+            admission_review_versions: vec!["v1".to_owned()],
+            client_config: $target.client($rule.path, $bundle),
+            failure_policy: Some("Fail".to_owned()),
+            match_policy: Some(match_policy($rule).to_owned()),
+            name: $rule.name.to_owned(),
+            rules: Some(vec![matched($rule)]),
+            side_effects: "None".to_owned(),
+            timeout_seconds: Some(TIMEOUT_SECONDS),
+            ..$kind::default()
+        }
+    };
+}
+
 /// The configurations by which an API server asks about the rules of a provider. Without a bundle somebody else fills it in.
 pub fn configurations(
     webhooks: &Webhooks,
@@ -112,29 +129,11 @@ pub fn configurations(
     bundle: Option<&str>,
 ) -> (Option<ValidatingWebhookConfiguration>, Option<MutatingWebhookConfiguration>) {
     let metadata = || ObjectMeta { name: Some(webhooks.name.to_owned()), ..ObjectMeta::default() };
-    let validating = webhooks.rules.iter().filter(|rule| !rule.is_mutating).map(|rule| ValidatingWebhook {
-        admission_review_versions: vec!["v1".to_owned()],
-        client_config: target.client(rule.path, bundle),
-        failure_policy: Some("Fail".to_owned()),
-        match_policy: Some(match_policy(rule).to_owned()),
-        name: rule.name.to_owned(),
-        rules: Some(vec![matched(rule)]),
-        side_effects: "None".to_owned(),
-        timeout_seconds: Some(TIMEOUT_SECONDS),
-        ..ValidatingWebhook::default()
-    });
-    let mutating = webhooks.rules.iter().filter(|rule| rule.is_mutating).map(|rule| MutatingWebhook {
-        admission_review_versions: vec!["v1".to_owned()],
-        client_config: target.client(rule.path, bundle),
-        failure_policy: Some("Fail".to_owned()),
-        match_policy: Some(match_policy(rule).to_owned()),
-        name: rule.name.to_owned(),
-        rules: Some(vec![matched(rule)]),
-        side_effects: "None".to_owned(),
-        timeout_seconds: Some(TIMEOUT_SECONDS),
-        ..MutatingWebhook::default()
-    });
-    let (validating, mutating): (Vec<_>, Vec<_>) = (validating.collect(), mutating.collect());
+    let (mutating, validating): (Vec<_>, Vec<_>) = webhooks.rules.iter().partition(|rule| rule.is_mutating);
+    let validating: Vec<_> =
+        validating.into_iter().map(|rule: &Rule| webhook!(ValidatingWebhook, rule, target, bundle)).collect();
+    let mutating: Vec<_> =
+        mutating.into_iter().map(|rule: &Rule| webhook!(MutatingWebhook, rule, target, bundle)).collect();
     let validating = (!validating.is_empty())
         .then(|| ValidatingWebhookConfiguration { metadata: metadata(), webhooks: Some(validating) });
     let mutating = (!mutating.is_empty())

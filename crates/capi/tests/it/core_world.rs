@@ -1,7 +1,6 @@
 //! A management cluster with the core of Cluster API, the hub's service with simulated hosts, and both providers with their webhooks.
 //! The test plays metal3: what it does is done here ([`Metal3`]). The cluster that is installed is another API server.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -11,16 +10,16 @@ use assisted_api::Api as Rest;
 use assisted_api::server::serve;
 use assisted_base::process::Cmd;
 use assisted_blob::Blob;
+use assisted_capi::control_plane::Installer;
 use assisted_capi::installer::hub::{self, Hub};
-use assisted_capi::rbac::{BOOTSTRAP, CONTROL_PLANE};
+use assisted_capi::installer::rest::{self, Rest as Alone};
+use assisted_capi::rbac::{BOOTSTRAP, BOOTSTRAP_OF_SERVICE, CONTROL_PLANE, CONTROL_PLANE_OF_SERVICE};
 use assisted_capi::webhook::{self, Options, Webhooks};
 use assisted_capi::{bootstrap, control_plane};
+use assisted_client::{ClusterFilter, InfraEnvFilter};
 use assisted_config::{AgentDelivery, Generator, Settings};
 use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::agent_install::infra_env::InfraEnv;
-use assisted_crd::cluster_api::machine::Machine;
-use assisted_crd::cluster_api::metal3_machine::Metal3Machine;
-use assisted_crd::metal3::bare_metal_host::BareMetalHost;
 use assisted_kube::client::{from_file, from_text};
 use assisted_kube::lease;
 use assisted_kubeapi::controllers;
@@ -28,7 +27,6 @@ use assisted_kubeapi::rbac::{Role, SERVICE, manifest};
 use assisted_kubeapi::webhook_server::target::Target;
 use assisted_service::generator::Simulation as NoProgram;
 use assisted_service::{Background, Service};
-use assisted_simhost::host::SimHost;
 use assisted_store::Store;
 use assisted_testkit::kube::{ClusterApi, Kube};
 use assisted_testkit::oci::{OPENSHIFT_INSTALL, push_release};
@@ -36,19 +34,20 @@ use assisted_testkit::{Access, DockerRegistry};
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use assisted_wire::version::ReleaseImages;
 use k8s_openapi::api::core::v1::{Namespace, Node, Secret};
-use kube::api::{ListParams, Patch, PatchParams, PostParams};
-use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
-use kube::{Api, Client, ResourceExt};
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::world::{GROUPS, Site, apply, define_groups};
+use crate::metal3::Metal3;
+use crate::world::{GROUPS, Site, apply, define_groups, wait};
 
 const SILENCE: Duration = Duration::from_secs(330);
 pub const NAMESPACE: &str = "demo";
 const VERSION: &str = "4.20.0";
+pub const NEXT_VERSION: &str = "4.20.1";
 /// What stands in the examples for the registry with releases.
 const REGISTRY: &str = "registry.example.com";
 
@@ -64,6 +63,10 @@ pub struct World {
     pub spoke_client: Client,
     pub metal3: Arc<Metal3>,
     pub registry: String,
+    /// Files of the service.
+    pub blob: Blob,
+    /// Whether the providers work with the service alone; there are no kinds of a hub then.
+    pub alone: bool,
     providers: Mutex<Vec<JoinHandle<()>>>,
     ports: [u16; 2],
     _background: Background,
@@ -80,7 +83,17 @@ impl Drop for World {
 }
 
 impl World {
+    /// With the kinds of a hub, and its controllers.
     pub async fn launch() -> Self {
+        Self::launch_with(false).await
+    }
+
+    /// With a service alone.
+    pub async fn launch_alone() -> Self {
+        Self::launch_with(true).await
+    }
+
+    async fn launch_with(alone: bool) -> Self {
         let (kube, spoke, core) = tokio::task::spawn_blocking(|| {
             let kube = Kube::launch(&["garbage-collector-controller"]).unwrap();
             let spoke = Kube::launch(&[]).unwrap();
@@ -91,29 +104,25 @@ impl World {
         .unwrap();
         let client = from_file(&kube.kubeconfig(), SILENCE).await.unwrap();
         // The core has brought its own kinds along.
-        define_groups(&client, |group| GROUPS.contains(&group) && group != "cluster.x-k8s.io").await;
+        let is_of_hub = |group: &str| group.contains("agent-install") || group.contains("hive");
+        let is_wanted = |group: &str| {
+            GROUPS.contains(&group) && group != "cluster.x-k8s.io" && !(alone && is_of_hub(group))
+        };
+        define_groups(&client, is_wanted).await;
         let mut own = Namespace::default();
         own.metadata.name = Some(NAMESPACE.to_owned());
         Api::all(client.clone()).create(&PostParams::default(), &own).await.unwrap();
 
         let images = tempfile::tempdir().unwrap();
         let registry = DockerRegistry::start(images.path(), &Access::default()).unwrap();
-        push_release(&registry, VERSION, OPENSHIFT_INSTALL.as_bytes()).await.unwrap();
+        for version in [VERSION, NEXT_VERSION] {
+            push_release(&registry, version, OPENSHIFT_INSTALL.as_bytes()).await.unwrap();
+        }
         let digest = digest(&registry.name()).await;
-        let (service, address, background) = serving(&digest).await;
-        let account = client_of(&kube, &SERVICE).await;
-        let options = controllers::Options {
-            lease: lease("hub"),
-            image_cool_down: Duration::from_secs(1),
-            // There are no AgentClassifications.
-            queries: Cmd::new("true"),
-        };
-        let hub = service.clone();
-        tokio::spawn(async move {
-            let ended = Box::pin(controllers::run(account, hub, options, CancellationToken::new())).await;
-            panic!("the controllers ended: {ended:?}");
-        });
-
+        let (service, address, background, blob) = serving(&digest, !alone).await;
+        if !alone {
+            run_controllers(&kube, &service).await;
+        }
         let spoke_client = from_file(&spoke.kubeconfig(), SILENCE).await.unwrap();
         let site = Site { client: client.clone(), namespace: NAMESPACE, service: address };
         let metal3 = Arc::new(Metal3::default());
@@ -139,6 +148,8 @@ impl World {
             spoke_client,
             metal3,
             registry: name,
+            blob,
+            alone,
             providers: Mutex::default(),
             ports,
             _background: background,
@@ -153,17 +164,39 @@ impl World {
     /// Starts both providers, with their webhooks.
     pub async fn start_providers(&self) {
         let mut started = Vec::new();
-        let limited = client_of(&self.kube, &BOOTSTRAP).await;
+        let alone = |client: &Client| {
+            let options = rest::Options {
+                url: format!("http://{}", self.address),
+                token_file: None,
+                ca_file: None,
+                pause: Duration::from_millis(500),
+            };
+            Alone::new(client.clone(), options)
+        };
+        let of = |hub: &'static Role, service: &'static Role| if self.alone { service } else { hub };
+        let limited = client_of(&self.kube, of(&BOOTSTRAP, &BOOTSTRAP_OF_SERVICE)).await;
         started.push(webhooks(limited.clone(), &webhook::BOOTSTRAP, self.ports[0]).await);
-        let installer = Hub::new(limited.clone(), hub::Options::default());
+        let service = self.alone.then(|| alone(&limited));
         started.push(tokio::spawn(async move {
-            let work = bootstrap::run(limited, installer, lease("bootstrap"), CancellationToken::new());
-            panic!("the provider ended: {:?}", Box::pin(work).await);
+            let (settings, stop) = (lease("bootstrap"), CancellationToken::new());
+            let ended = match service {
+                Some(service) => Box::pin(bootstrap::run(limited, service, settings, stop)).await,
+                None => {
+                    let hub = Hub::new(limited.clone(), hub::Options::default());
+                    Box::pin(bootstrap::run(limited, hub, settings, stop)).await
+                }
+            };
+            panic!("the provider ended: {ended:?}");
         }));
-        let limited = client_of(&self.kube, &CONTROL_PLANE).await;
+        let limited = client_of(&self.kube, of(&CONTROL_PLANE, &CONTROL_PLANE_OF_SERVICE)).await;
+        let installer = match self.alone {
+            true => Installer::service(alone(&limited)),
+            false => Installer::hub(limited.clone()),
+        };
         started.push(webhooks(limited.clone(), &webhook::CONTROL_PLANE, self.ports[1]).await);
         started.push(tokio::spawn(async move {
-            let work = control_plane::run(limited, lease("control-plane"), CancellationToken::new());
+            let work =
+                control_plane::run(limited, installer, lease("control-plane"), CancellationToken::new());
             panic!("the provider ended: {:?}", Box::pin(work).await);
         }));
         *self.providers.lock().unwrap() = started;
@@ -189,15 +222,24 @@ impl World {
 
     /// Applies the examples of the documentation, changed by the test.
     pub async fn apply_examples(&self, change: impl Fn(&str) -> String) {
+        self.apply_examples_to(NAMESPACE, change).await;
+    }
+
+    /// The same, in another namespace.
+    pub async fn apply_examples_to(&self, namespace: &'static str, change: impl Fn(&str) -> String) {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/cluster-api");
         for file in ["registries", "cluster", "control-plane", "workers"] {
             let text = std::fs::read_to_string(folder.join(format!("{file}.yaml"))).unwrap();
             let text = change(&text.replace(REGISTRY, &self.registry));
-            let kube = Arc::clone(&self.kube);
-            let applied =
-                tokio::task::spawn_blocking(move || kubectl(&kube, &["apply", "--filename=-"], &text));
-            applied.await.unwrap();
+            self.apply(namespace, text).await;
         }
+    }
+
+    /// Applies a manifest.
+    pub async fn apply(&self, namespace: &'static str, text: String) {
+        let kube = Arc::clone(&self.kube);
+        let args = ["--namespace", namespace, "apply", "--filename=-"];
+        tokio::task::spawn_blocking(move || kubectl(&kube, &args, &text)).await.unwrap();
     }
 
     /// `kubectl` in the namespace; what it prints.
@@ -231,7 +273,27 @@ impl World {
         told.await.unwrap()
     }
 
+    /// The service, by its REST API.
+    pub fn rest(&self) -> assisted_client::Client {
+        assisted_client::Client::builder(&format!("http://{}", self.address)).build().unwrap()
+    }
+
+    /// The status of the cluster at the service.
+    pub async fn state(&self) -> String {
+        let clusters = self.rest().list_clusters(&ClusterFilter::default()).await.unwrap();
+        clusters
+            .iter()
+            .find(|cluster| cluster.name == "demo")
+            .map(|found| found.status.to_string())
+            .unwrap_or_default()
+    }
+
     pub async fn infra_env_id(&self, name: &str) -> InfraEnvId {
+        if self.alone {
+            let all = self.rest().list_infra_envs(&InfraEnvFilter::default()).await.unwrap();
+            let prefix = format!("{NAMESPACE}.{name}.");
+            return all.iter().find(|found| found.name.starts_with(&prefix)).unwrap().id;
+        }
         self.site
             .until(name, |object: &InfraEnv| {
                 object.status.as_ref().is_some_and(|status| !status.iso_download_url.is_empty())
@@ -242,15 +304,30 @@ impl World {
     }
 
     pub async fn cluster_id(&self, name: &str) -> ClusterId {
+        if self.alone {
+            let all = self.rest().list_clusters(&ClusterFilter::default()).await.unwrap();
+            return all.iter().find(|found| found.name == name).unwrap().id;
+        }
         let key = ObjectKey::new(NAMESPACE, name);
         self.service.clusters().of_object(&key).await.unwrap().unwrap().cluster.id
     }
 
     /// The kubeconfig that the installer gives out leads to the other API server, once there is one.
     pub async fn hand_out_kubeconfig(&self) {
+        let kubeconfig = std::fs::read_to_string(self.spoke.kubeconfig()).unwrap();
+        if self.alone {
+            let files = async || {
+                let all = self.blob.all().await.unwrap().into_iter().map(|(key, _)| key);
+                all.filter(|key| key.name() == "kubeconfig-noingress").collect::<Vec<_>>()
+            };
+            wait("the service has a kubeconfig", async || !files().await.is_empty()).await;
+            for file in files().await {
+                self.blob.put(&file, kubeconfig.clone().into_bytes()).await.unwrap();
+            }
+            return;
+        }
         let name = "demo-admin-kubeconfig";
         self.site.until(name, |secret: &Secret| secret.data.is_some()).await;
-        let kubeconfig = std::fs::read_to_string(self.spoke.kubeconfig()).unwrap();
         self.site.merge::<Secret>(name, json!({"stringData": {"kubeconfig": kubeconfig}})).await;
     }
 
@@ -324,6 +401,22 @@ async fn webhooks(client: Client, webhooks: &'static Webhooks, port: u16) -> Joi
     })
 }
 
+/// The controllers of a hub, until the test ends.
+async fn run_controllers(kube: &Arc<Kube>, service: &Service) {
+    let account = client_of(kube, &SERVICE).await;
+    let options = controllers::Options {
+        lease: lease("hub"),
+        image_cool_down: Duration::from_secs(1),
+        // There are no AgentClassifications.
+        queries: Cmd::new("true"),
+    };
+    let hub = service.clone();
+    tokio::spawn(async move {
+        let ended = Box::pin(controllers::run(account, hub, options, CancellationToken::new())).await;
+        panic!("the controllers ended: {ended:?}");
+    });
+}
+
 /// The digest of the release.
 async fn digest(registry: &str) -> String {
     let accept =
@@ -335,13 +428,13 @@ async fn digest(registry: &str) -> String {
 }
 
 /// A service with an empty database, which knows the release.
-async fn serving(digest: &str) -> (Service, SocketAddr, Background) {
+async fn serving(digest: &str, of_hub: bool) -> (Service, SocketAddr, Background, Blob) {
     let dir = tempfile::tempdir().unwrap().keep();
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let mut settings = Settings::default();
     settings.generation.generator = Generator::Simulation;
-    settings.kube.enabled = true;
+    settings.kube.enabled = of_hub;
     settings.images.agent_delivery = AgentDelivery::Image;
     settings.http.service_base_url = format!("http://{address}");
     settings.http.image_service_base_url = "http://images.example.com:8080".to_owned();
@@ -353,91 +446,11 @@ async fn serving(digest: &str) -> (Service, SocketAddr, Background) {
     settings.versions.release_images = Some(serde_json::from_value::<ReleaseImages>(release).unwrap());
     let store = Store::open(&format!("sqlite:{}", dir.join("test.db").display())).await.unwrap();
     let blob = Blob::open(dir.join("files")).await.unwrap();
-    let builder = Service::builder(settings.clone(), store, blob, Arc::new(NoProgram)).unwrap();
+    let builder = Service::builder(settings.clone(), store, blob.clone(), Arc::new(NoProgram)).unwrap();
     let (service, background) = builder.start();
     let api = Rest::new(service.clone(), &settings).unwrap();
     tokio::spawn(serve(listener, None, api, std::future::pending()));
-    (service, address, background)
-}
-
-/// A machine that was given bootstrap data, and the hardware that it is.
-#[derive(Clone, Debug)]
-pub struct Booted {
-    pub machine: String,
-    pub is_control_plane: bool,
-    /// Number of the simulated host.
-    pub index: u32,
-    pub provider_id: String,
-}
-
-/// The infrastructure: clusters are there at once, and a machine gets hardware when it has something to boot.
-#[derive(Default)]
-pub struct Metal3 {
-    booted: Mutex<BTreeMap<String, Booted>>,
-}
-
-impl Metal3 {
-    /// The machines that have booted, those of the control plane first.
-    pub fn booted(&self) -> Vec<Booted> {
-        let mut all: Vec<_> = self.booted.lock().unwrap().values().cloned().collect();
-        all.sort_by_key(|booted| booted.index);
-        all
-    }
-
-    async fn play(&self, site: &Site) {
-        let kind = GroupVersionKind::gvk("infrastructure.cluster.x-k8s.io", "v1beta1", "Metal3Cluster");
-        let clusters: Api<DynamicObject> =
-            Api::namespaced_with(site.client.clone(), NAMESPACE, &ApiResource::from_gvk(&kind));
-        for cluster in clusters.list(&ListParams::default()).await.unwrap() {
-            if cluster.data["status"]["ready"] != true {
-                let ready = Patch::Merge(json!({"status": {"ready": true}}));
-                clusters.patch_status(&cluster.name_any(), &PatchParams::default(), &ready).await.unwrap();
-            }
-        }
-        for own in site.api::<Metal3Machine>().list(&ListParams::default()).await.unwrap() {
-            let owner = own.owner_references().iter().find(|owner| owner.kind == "Machine").cloned();
-            let name = own.name_any();
-            if own.metadata.deletion_timestamp.is_some() || self.booted.lock().unwrap().contains_key(&name) {
-                continue;
-            }
-            let Some(owner) = owner else { continue };
-            let Some(machine) = site.find::<Machine>(&owner.name).await else { continue };
-            // What a machine boots with comes first.
-            if machine.spec.bootstrap.data_secret_name.is_none() {
-                continue;
-            }
-            self.boot(site, &name, &machine).await;
-        }
-    }
-
-    /// A machine gets hardware, and boots.
-    async fn boot(&self, site: &Site, name: &str, machine: &Machine) {
-        let is_control_plane = machine.labels().contains_key("cluster.x-k8s.io/control-plane");
-        let index = {
-            let booted = self.booted.lock().unwrap();
-            let used = |index: &u32| booted.values().any(|booted| booted.index == *index);
-            // The simulation has large machines in the first places.
-            let first = if is_control_plane { 0 } else { 3 };
-            let fits = |index: &u32| !used(index) && (is_control_plane || *index >= 3);
-            (first..3).chain(3..100).find(|index| fits(index)).unwrap()
-        };
-        let host = format!("host-{index}");
-        let address = SimHost::new(InfraEnvId::default(), index).mac();
-        let spec = json!({"online": true, "bootMACAddress": address});
-        let hosts = site.api::<BareMetalHost>();
-        if hosts.get_opt(&host).await.unwrap().is_none() {
-            site.create::<BareMetalHost>(&host, json!({"metadata": {}, "spec": spec})).await;
-        }
-        let id = hosts.get(&host).await.unwrap().uid().unwrap();
-        let provider_id = format!("metal3://{id}");
-        let annotations = json!({"metal3.io/BareMetalHost": format!("{NAMESPACE}/{host}")});
-        let change = json!({"metadata": {"annotations": annotations}, "spec": {"providerID": provider_id}});
-        site.merge::<Metal3Machine>(name, change).await;
-        let addresses = json!([{"type": "InternalIP", "address": "10.0.0.10"}]);
-        site.status::<Metal3Machine>(name, json!({"ready": true, "addresses": addresses})).await;
-        let booted = Booted { machine: machine.name_any(), is_control_plane, index, provider_id };
-        self.booted.lock().unwrap().insert(name.to_owned(), booted);
-    }
+    (service, address, background, blob)
 }
 
 /// A condition of an object, as it is printed: status and reason.

@@ -4,10 +4,14 @@
 mod authority;
 mod bootstrap;
 mod control_plane;
+mod core_steps;
 mod core_world;
 mod documentation;
 mod everything_core;
+mod everything_day_two;
 mod everything_release;
+mod everything_shapes;
+mod metal3;
 mod node;
 mod rbac;
 mod upgrade;

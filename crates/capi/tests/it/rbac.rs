@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use assisted_capi::components::{self, ALL};
-use assisted_capi::rbac::ROLES;
+use assisted_capi::rbac::{ROLES, ROLES_OF_SERVICE};
 use assisted_kubeapi::rbac::manifest;
 use assisted_testkit::golden;
 
@@ -14,12 +14,15 @@ fn deploy(file: &str) -> std::path::PathBuf {
 
 #[test]
 fn manifests_are_those_of_the_code() {
-    for role in ROLES {
-        let file = deploy(&format!("rbac/{}.yaml", role.account));
+    let of_hub = ROLES.iter().map(|role| (role, ""));
+    for (role, mark) in of_hub.chain(ROLES_OF_SERVICE.iter().map(|role| (role, "-of-service"))) {
+        let file = deploy(&format!("rbac/{}{mark}.yaml", role.account));
         golden(file, &manifest(role, "assisted-capi-system"));
         for access in role.accesses {
             for word in access.resources.iter().chain(access.verbs).chain([&access.group]) {
                 assert!(!word.contains('*'), "{}: {access:?}", role.name);
+                let is_of_hub = word.contains("agent-install") || word.contains("hive");
+                assert!(!is_of_hub || mark.is_empty(), "{}: {access:?}", role.name);
             }
         }
     }

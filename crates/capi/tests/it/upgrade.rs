@@ -8,7 +8,7 @@ use assisted_kube::error::is_conflict;
 use assisted_testkit::kube::Kube;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::PostParams;
-use kube::{Api, ResourceExt};
+use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 
 use crate::control_plane::{kubeconfig, run, state};
@@ -26,7 +26,7 @@ fn history(entries: &[(&str, bool)]) -> Value {
 }
 
 /// What the cluster's own operator says.
-async fn tells(api: &Api<ClusterVersion>, entries: &[(&str, bool)], progress: Option<&str>) {
+pub async fn tells(api: &Api<ClusterVersion>, entries: &[(&str, bool)], progress: Option<&str>) {
     let time = "2026-01-01T00:00:00Z";
     let progressing = json!({"type": "Progressing", "status": if progress.is_some() { "True" } else { "False" },
                              "message": progress.unwrap_or_default(), "lastTransitionTime": time, "reason": "R"});
@@ -47,12 +47,8 @@ async fn tells(api: &Api<ClusterVersion>, entries: &[(&str, bool)], progress: Op
     .await;
 }
 
-#[tokio::test]
-async fn a_running_cluster_is_upgraded_by_its_own_operator() {
-    let site = Site::new("upgraded").await;
-    let kube = tokio::task::spawn_blocking(|| Kube::launch(&[]).unwrap()).await.unwrap();
-    let text = std::fs::read_to_string(kube.kubeconfig()).unwrap();
-    let client = from_text(&text, std::time::Duration::from_secs(60)).await.unwrap();
+/// The object of the cluster's own operator, in a cluster that has none yet.
+pub async fn cluster_version(client: Client) -> Api<ClusterVersion> {
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     for definition in definition::read(definition::OTHERS).unwrap() {
         if definition.spec.names.kind == "ClusterVersion" {
@@ -66,6 +62,16 @@ async fn a_running_cluster_is_upgraded_by_its_own_operator() {
     .unwrap();
     wait("ClusterVersion is served", async || api.create(&PostParams::default(), &version).await.is_ok())
         .await;
+    api
+}
+
+#[tokio::test]
+async fn a_running_cluster_is_upgraded_by_its_own_operator() {
+    let site = Site::new("upgraded").await;
+    let kube = tokio::task::spawn_blocking(|| Kube::launch(&[]).unwrap()).await.unwrap();
+    let text = std::fs::read_to_string(kube.kubeconfig()).unwrap();
+    let client = from_text(&text, std::time::Duration::from_secs(60)).await.unwrap();
+    let api = cluster_version(client).await;
     tells(&api, &[("4.20.0", false)], Some("Working towards 4.20.0")).await;
 
     site.control_plane("cluster", "plane", json!({"spec": {"replicas": 1}})).await;

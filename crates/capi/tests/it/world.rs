@@ -8,6 +8,7 @@ use std::process::Stdio;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use assisted_capi::control_plane::Installer;
 use assisted_capi::installer::hub::{self, Hub};
 use assisted_capi::rbac::{BOOTSTRAP, CONTROL_PLANE};
 use assisted_capi::{bootstrap, control_plane};
@@ -112,7 +113,13 @@ async fn provide() {
     });
     let limited = account(&CONTROL_PLANE).await;
     tokio::spawn(async move {
-        let ended = Box::pin(control_plane::run(limited, own, CancellationToken::new())).await;
+        let ended = Box::pin(control_plane::run(
+            limited.clone(),
+            Installer::hub(limited),
+            own,
+            CancellationToken::new(),
+        ))
+        .await;
         panic!("the provider ended: {ended:?}");
     });
 }

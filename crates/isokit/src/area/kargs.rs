@@ -8,17 +8,16 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+pub use super::arguments::{Area, FILE, Kargs};
+use super::arguments::{MAX_AREA, agreed, text};
 use super::{json, legacy, read};
 use crate::error::{Error, Result};
 use crate::iso::Iso;
 use crate::read::ReadAt;
 
-pub const FILE: &str = "/coreos/kargs.json";
 const MARKER: &[u8] = b"# COREOS_KARG_EMBED_AREA";
 /// The boot configurations of images that do not list them.
 const DEFAULT_FILES: [&str; 2] = ["/EFI/redhat/grub.cfg", "/isolinux/isolinux.cfg"];
-/// Longest area that coreos-installer accepts, in bytes.
-const MAX_AREA: u64 = 2048;
 /// Boot configurations of an image: there is one per boot loader.
 const MAX_FILES: usize = 16;
 
@@ -99,25 +98,6 @@ pub fn append_text(kargs: &[String]) -> Result<Vec<u8>> {
     Ok(format!(" {}\n", kargs.join(" ")).into_bytes())
 }
 
-/// The arguments of an image.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Kargs {
-    /// What the image was made with.
-    pub default: String,
-    /// What it boots with.
-    pub current: String,
-    pub areas: Vec<Area>,
-}
-
-/// An area as bytes of the image.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Area {
-    /// The file that it is in; empty where the image has only offsets.
-    pub path: String,
-    pub offset: u64,
-    pub length: u64,
-}
-
 /// Reads the arguments; `None` when the image does not say where they are.
 ///
 /// # Errors
@@ -142,25 +122,6 @@ pub fn show(image: &dyn ReadAt, iso: &Iso) -> Result<Option<Kargs>> {
     }
     kargs.current = agreed(texts)?;
     Ok(Some(kargs))
-}
-
-/// The one text that stands in all areas.
-pub(super) fn agreed(texts: Vec<String>) -> Result<String> {
-    let mut texts = texts.into_iter();
-    let first = texts.next().unwrap_or_default();
-    if texts.any(|text| text != first) {
-        return Err(Error::file(FILE, "the areas hold different kernel arguments"));
-    }
-    Ok(first)
-}
-
-/// What stands in the area `place`, without its end and its fill.
-pub(super) fn text(image: &dyn ReadAt, place: &Range<u64>, pad: &str, end: &str) -> Result<String> {
-    let mut area = vec![0; (place.end - place.start).min(MAX_AREA) as usize];
-    image.read_exact_at(&mut area, place.start)?;
-    let area = String::from_utf8_lossy(&area);
-    let text = if pad.is_empty() { &*area } else { area.trim_end_matches(pad) };
-    Ok(text.strip_suffix(end).unwrap_or(text).trim().to_owned())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::kargs::{self, Area, Kargs};
+use super::arguments::{Area, Kargs, agreed, text as text_at};
 use crate::error::Result;
 use crate::read::ReadAt;
 
@@ -37,14 +37,14 @@ pub fn has_kargs(image: &dyn ReadAt) -> Result<bool> {
 pub(super) fn kargs(image: &dyn ReadAt) -> Result<Option<Kargs>> {
     let Some(header) = header(image, &KARGS, KARGS_MAGIC)? else { return Ok(None) };
     let length = number(&header, 1);
-    let text = |offset: u64| kargs::text(image, &(offset..offset.saturating_add(length)), "#", "\n");
+    let text = |offset: u64| text_at(image, &(offset..offset.saturating_add(length)), "#", "\n");
     let mut found = Kargs { default: text(number(&header, 2))?, ..Kargs::default() };
     let mut texts = Vec::new();
     for offset in (3..3 + MAX_AREAS).map(|index| number(&header, index)).take_while(|offset| *offset != 0) {
         texts.push(text(offset)?);
         found.areas.push(Area { path: String::new(), offset, length });
     }
-    found.current = kargs::agreed(texts)?;
+    found.current = agreed(texts)?;
     Ok(Some(found))
 }
 

@@ -1,5 +1,6 @@
 //! Areas: byte ranges of an image that may be overwritten without moving anything.
 
+mod arguments;
 pub mod ignition;
 pub mod kargs;
 pub mod legacy;

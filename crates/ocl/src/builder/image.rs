@@ -182,8 +182,8 @@ fn fraction(text: &str) -> Option<(u32, u32)> {
 
 /// Whether a line is of a step, and not podman's own about it: that repeats the step's text, whatever words are in it.
 fn tells(line: &str) -> bool {
-    const OWN: [&str; 4] =
-        ["subprocess exited", "Error: building at STEP", "error building at STEP", "STEP "];
+    const OWN: [&str; 5] =
+        ["subprocess exited", "Error: building at STEP", "error building at STEP", "STEP ", "--> "];
     !OWN.iter().any(|own| line.starts_with(own)) && Step::read(line).is_none() && !line.trim().is_empty()
 }
 
@@ -256,6 +256,7 @@ mod tests {
             "STEP 1/2: RUN x || echo connection refused",
             "[1/2] STEP 1/2: RUN i/o timeout",
             "subprocess exited with status 7",
+            "--> 0d25323f348",
             "",
         ] {
             assert!(!tells(line), "{line}");

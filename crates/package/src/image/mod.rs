@@ -154,6 +154,7 @@ impl Inputs {
             working_dir: "/".to_owned(),
             labels: self.labels(kind),
             created: self.created.clone(),
+            history: false,
         }
     }
 

@@ -19,12 +19,12 @@ use tokio::sync::Notify;
 
 use crate::Error;
 use crate::attempt::{AttemptError, Retries};
-use crate::courier::Courier;
 use crate::database::Database;
 use crate::error::passing;
 use crate::mark_watch::MarkWatch;
 use crate::metrics::Metrics;
 use crate::off_thread::off_thread_if;
+use crate::outbox_relay::OutboxRelay;
 use crate::pace;
 use crate::retention::Sweeper;
 use crate::unit_of_work::UnitOfWork;
@@ -117,7 +117,7 @@ pub(crate) struct DueQueue {
 
 /// What takes something to others.
 pub(crate) struct Errands {
-    pub(crate) courier: Courier,
+    pub(crate) outbox_relay: OutboxRelay,
     pub(crate) uploader: Arc<Uploader>,
 }
 
@@ -260,7 +260,7 @@ impl DueQueue {
                 self.database.load_host_alone(key).await?.filter(|work| work.cluster().is_none())
             }
             Due::Sweep(sweep) => return Box::pin(self.sweeper.run(taken, sweep)).await,
-            Due::Outbox(sink) => return Box::pin(self.errands.courier.run(taken, sink)).await,
+            Due::Outbox(sink) => return Box::pin(self.errands.outbox_relay.run(taken, sink)).await,
             Due::Upload => return Box::pin(self.errands.uploader.run(taken)).await,
         };
         let Some(work) = loaded else {

@@ -1,5 +1,6 @@
 //! What a hub costs: Agents that come, report and are quiet, and a start beside all of them, with a real API server.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::pin::pin;
@@ -36,7 +37,7 @@ const POOL: u32 = 100;
 /// How often a report has to be seen in an Agent.
 const ROUNDS: u32 = 20;
 /// What takes longer never comes.
-const LIMIT: Duration = Duration::from_secs(600);
+const LIMIT: Duration = Duration::from_secs(1800);
 /// How long a connection to the API server may be silent.
 const SILENCE: Duration = Duration::from_secs(330);
 /// Kinds that the controllers write or read, as the API server counts requests for them.
@@ -61,6 +62,9 @@ pub async fn run(engine: Engine, program: &Path, agents: u32, limit: Duration) -
         ("ENABLE_KUBE_API".to_owned(), "true".to_owned()),
         ("KUBECONFIG".to_owned(), hub.kubeconfig().display().to_string()),
         ("NAMESPACE".to_owned(), NAMESPACE.to_owned()),
+        // It listens elsewhere after a start, and objects show where it is.
+        ("SERVICE_BASE_URL".to_owned(), "http://assisted.example.com".to_owned()),
+        ("IMAGE_SERVICE_BASE_URL".to_owned(), "http://images.example.com".to_owned()),
     ];
     let mut service = Service::start_in(engine, program, &[], environment).await?;
     let client = assisted_kube::client::from_file(&hub.kubeconfig(), SILENCE).await?;
@@ -70,19 +74,23 @@ pub async fn run(engine: Engine, program: &Path, agents: u32, limit: Duration) -
     let arrivals = Arrivals::new(&hosts)?;
     let (started, cpu) = (Instant::now(), service.cpu()?);
     arrivals.register(&service, RUSH).await?;
-    watched.until_all(&hosts).await?;
+    tokio::select! {
+        all = watched.until_all(&hosts) => all?,
+        lost = keep_polling(&service, &hosts) => lost?,
+    }
     let rate = f64::from(agents) / started.elapsed().as_secs_f64();
     line("hosts that come until their Agents show inventories", Figure::PerSecond(rate), "");
+    line("  CPU of the service, each", Figure::MsEach((service.cpu()? - cpu) * 1e3 / f64::from(agents)), "");
     poll_once(&service, &hosts).await?;
     service.wait_until_idle().await?;
-    line("  CPU of the service, each", Figure::MsEach((service.cpu()? - cpu) * 1e3 / f64::from(agents)), "");
 
     let (requests, cpu) = (requests(&hub)?, service.cpu()?);
     let (_, _) = poll_rate(&service, &hosts, limit).await?;
     let seconds = limit.as_secs_f64();
     let quiet = self::requests(&hub)?.since(&requests);
-    line("quiet hosts that poll: requests to the API server", Figure::PerSecond(quiet.all / seconds), "0");
-    line("  of that writes", Figure::PerSecond(quiet.writes / seconds), "0");
+    line("quiet hosts that poll: requests to the API server", Figure::PerSecond(quiet.all() / seconds), "0");
+    line("  of that writes", Figure::PerSecond(quiet.writes() / seconds), "0");
+    quiet.tell();
     line("  CPU of the service", Figure::Cores((service.cpu()? - cpu) / seconds), "");
 
     seen(&service, &watched, &hosts[0]).await?;
@@ -91,6 +99,14 @@ pub async fn run(engine: Engine, program: &Path, agents: u32, limit: Duration) -
     line("  at its most", Figure::Mb(peak), "");
 
     restart(&hub, &mut service, &watched, &hosts).await
+}
+
+/// Each host polls about once a minute, as long as this is awaited: who is not heard for three counts as lost.
+async fn keep_polling(service: &Service, hosts: &[SimHost]) -> Result<()> {
+    loop {
+        poll_once(service, hosts).await?;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+    }
 }
 
 /// Defines the kinds.
@@ -253,7 +269,8 @@ async fn restart(hub: &Kube, service: &mut Service, watched: &Watched, hosts: &[
     service.wait_until_idle().await?;
     let made = requests(hub)?.since(&before);
     // One by this program, and what it changes in the Agent.
-    line("  writes to the API server", Figure::Count(made.writes as u64), "<= 3");
+    line("  writes to the API server", Figure::Count(made.writes() as u64), "<= 3");
+    made.tell();
     line("  CPU of the service until it is quiet", Figure::Seconds(service.cpu()?), "");
     let (memory, peak) = service.memory()?;
     line("  memory of the service then", Figure::Mb(memory), "");
@@ -261,22 +278,44 @@ async fn restart(hub: &Kube, service: &mut Service, watched: &Watched, hosts: &[
     Ok(())
 }
 
-/// Requests that the API server has answered, beside watches.
-struct Requests {
-    all: f64,
-    writes: f64,
-}
+/// Requests that the API server has answered, beside watches: how many, by verb and by what they were for.
+struct Requests(BTreeMap<(String, String), f64>);
 
 impl Requests {
     fn since(&self, before: &Self) -> Self {
-        Self { all: self.all - before.all, writes: self.writes - before.writes }
+        let new = |(what, count): (&(String, String), &f64)| {
+            let new = count - before.0.get(what).copied().unwrap_or_default();
+            (new > 0.0).then(|| (what.clone(), new))
+        };
+        Self(self.0.iter().filter_map(new).collect())
     }
+
+    fn all(&self) -> f64 {
+        // The sum of nothing is -0.
+        self.0.values().sum::<f64>() + 0.0
+    }
+
+    fn writes(&self) -> f64 {
+        let writes = self.0.iter().filter(|((verb, _), _)| is_write(verb));
+        writes.map(|(_, count)| count).sum::<f64>() + 0.0
+    }
+
+    /// Prints them one by one.
+    fn tell(&self) {
+        for ((verb, what), count) in &self.0 {
+            line(&format!("    {verb} {what}"), Figure::Count(*count as u64), "");
+        }
+    }
+}
+
+fn is_write(verb: &str) -> bool {
+    matches!(verb, "POST" | "PUT" | "PATCH" | "APPLY" | "DELETE")
 }
 
 fn requests(hub: &Kube) -> Result<Requests> {
     let output = hub.kubectl().args(["get", "--raw", "/metrics"]).output().context("can't run kubectl")?;
     ensure!(output.status.success(), "the API server tells no metrics");
-    let mut requests = Requests { all: 0.0, writes: 0.0 };
+    let mut requests = Requests(BTreeMap::new());
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let Some((labels, count)) =
             line.strip_prefix("apiserver_request_total{").and_then(|line| line.rsplit_once("} "))
@@ -291,10 +330,11 @@ fn requests(hub: &Kube) -> Result<Requests> {
             continue;
         }
         let count: f64 = count.parse().with_context(|| format!("no number in {line}"))?;
-        requests.all += count;
-        if matches!(label("verb"), "POST" | "PUT" | "PATCH" | "APPLY" | "DELETE") {
-            requests.writes += count;
-        }
+        let what = match label("subresource") {
+            "" => label("resource").to_owned(),
+            part => format!("{}/{part}", label("resource")),
+        };
+        *requests.0.entry((label("verb").to_owned(), what)).or_default() += count;
     }
     Ok(requests)
 }

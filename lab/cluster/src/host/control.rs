@@ -27,6 +27,24 @@ pub async fn systemctl(args: &[&str]) -> Result<i32> {
             options(&["--no-block"])?;
             told(ask(&Request::Start { units: units(), wait: !rest.contains(&"--no-block") }).await?)
         }
+        // Nothing starts by itself a second time here.
+        "disable" => {
+            options(&["--now"])?;
+            match rest.contains(&"--now") {
+                true => told(ask(&Request::Stop { units: units() }).await?),
+                false => Ok(0),
+            }
+        }
+        "try-restart" => {
+            options(&["--no-block"])?;
+            let mut running = Vec::new();
+            for unit in units() {
+                if ask(&state(&unit)).await?.code == 0 {
+                    running.push(unit);
+                }
+            }
+            told(ask(&Request::Restart { units: running }).await?)
+        }
         "restart" => told(ask(&Request::Restart { units: units() }).await?),
         "stop" => told(ask(&Request::Stop { units: units() }).await?),
         "is-active" => {

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 use assisted_ignition_spec::Config;
 use tokio::time::sleep;
 
+use super::partitions;
 use crate::files;
 
 const SECTOR: usize = 512;
@@ -43,6 +44,7 @@ pub async fn install(args: &[&str]) -> Result<i32> {
     let text = files::read(ignition.context("no Ignition config is given")?)?;
     let _: Config = serde_json::from_slice(&text).context("that is no Ignition config")?;
     write(Path::new(device), &text).await.with_context(|| format!("{device} can't be written"))?;
+    partitions::make().context("the system's folders can't be made")?;
     Ok(0)
 }
 

@@ -17,8 +17,8 @@ use tokio::sync::{Mutex, watch};
 use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
-use super::journal;
 use super::unit::{Line, Restart, Unit, enabled};
+use super::{journal, partitions};
 
 /// The socket on which `systemctl` asks it.
 pub const SOCKET: &str = "/run/lab-init.sock";
@@ -107,6 +107,7 @@ pub async fn run() -> Result<i32> {
     let _ = std::fs::remove_file(SOCKET);
     let listener = UnixListener::bind(SOCKET).context("nobody could ask this system for anything")?;
     journal::collect()?;
+    partitions::control_groups().await?;
     let init = Arc::new(Init::default());
     info!(machine = crate::cluster::hostname(), "starts");
     let serving = Arc::clone(&init);

@@ -1,5 +1,6 @@
 //! `podman`, as far as an installation calls it on a host. Images are fetched from their registry, so that the rate is a real
-//! one, and not kept: whoever is run is the program of that name which this machine has.
+//! one, and not kept: whoever is run is the program of that name which this machine has. Where images are built, and storage is named for it,
+//! it is this computer's own podman that does the work.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -7,7 +8,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
-use super::registry;
+use super::init::{Request, ask};
+use super::{partitions, registry};
 use crate::files;
 use crate::program::{Program, ProgramRuntime};
 
@@ -26,10 +28,20 @@ pub async fn run(args: &[&str]) -> Result<i32> {
             Some(size) => Ok(writeln!(std::io::stdout(), "{size}").map(|()| 0)?),
             None => bail!("{image}: image not known"),
         },
+        // The lab's registry asks nobody who they are.
+        ["pull", "--quiet", "--authfile", _, image] => pull(image).await,
         ["pull", options @ .., image] if options.iter().all(|option| *option == "--quiet") => {
             pull(image).await
         }
+        ["image", "exists", image] => Ok(i32::from(!known()?.contains_key(*image))),
         ["run", rest @ ..] => contained(rest).await,
+        ["rm", options @ .., name] if options.contains(&"--force") => stop(name).await,
+        ["stop", .., name] => stop(name).await,
+        ["container", "inspect", "--format", "{{.State.Running}}", name] => {
+            let answer = ask(&Request::State { unit: unit(name) }).await?;
+            Ok(writeln!(std::io::stdout(), "{}", answer.code == 0).map(|()| 0)?)
+        }
+        ["--root", ..] => builds(args).await,
         _ => bail!("the lab's podman does not know {}", args.join(" ")),
     }
 }
@@ -56,14 +68,22 @@ async fn pull(image: &str) -> Result<i32> {
 async fn contained(args: &[&str]) -> Result<i32> {
     let mut program = Program { name: "podman".to_owned(), ..Program::default() };
     let mut rest = args.iter();
+    let mut detached = None;
+    let mut name = None;
     while let Some(arg) = rest.next() {
-        match *arg {
-            "--net" => drop(rest.next()),
-            "--pid=host" | "--privileged" | "--rm" => {}
-            "--entrypoint" => program.command = vec![(*rest.next().context("no entry point")?).to_owned()],
+        let (option, given) = match arg.split_once('=') {
+            Some((option, value)) if option.starts_with("--") => (option, Some(value)),
+            _ => (*arg, None),
+        };
+        let mut value = || given.or_else(|| rest.next().copied()).context("an option without its value");
+        match option {
+            "--net" | "--pid" | "--authfile" | "--security-opt" | "--user" => drop(value()?),
+            "--privileged" | "--rm" | "--replace" => {}
+            "--detach" => detached = Some(()),
+            "--name" => name = Some(value()?),
+            "--entrypoint" => program.command = vec![value()?.to_owned()],
             "--volume" => {
-                let volume = rest.next().context("no volume")?;
-                let mut parts = volume.split(':').map(PathBuf::from);
+                let mut parts = value()?.split(':').map(PathBuf::from);
                 let (here, there) = parts.next().zip(parts.next()).context("a volume has two paths")?;
                 program.mounts.push((here, there));
             }
@@ -74,6 +94,47 @@ async fn contained(args: &[&str]) -> Result<i32> {
             }
         }
     }
-    pull(&program.image).await?;
-    ProgramRuntime::Direct.run(&program).await
+    // Another program has put it there.
+    if !program.image.starts_with("localhost/") {
+        pull(&program.image).await?;
+    }
+    match (detached, name) {
+        (Some(()), name) => started(&program, name.context("no name")?).await,
+        (None, Some(name)) => {
+            name.clone_into(&mut program.name);
+            ProgramRuntime::Direct.run(&program).await
+        }
+        (None, None) => ProgramRuntime::Direct.run(&program).await,
+    }
+}
+
+/// The unit that a container in the background is here.
+fn unit(name: &str) -> String {
+    format!("podman-{name}.service")
+}
+
+/// Runs a program in the background.
+async fn started(program: &Program, name: &str) -> Result<i32> {
+    let words = program.words()?;
+    let answer = ask(&Request::Run { unit: unit(name), properties: Vec::new(), words, wait: false }).await?;
+    if answer.code != 0 {
+        bail!("{name} can't be started: {}", answer.text);
+    }
+    writeln!(std::io::stdout(), "{name}")?;
+    Ok(0)
+}
+
+async fn stop(name: &str) -> Result<i32> {
+    Ok(ask(&Request::Stop { units: vec![unit(name)] }).await?.code)
+}
+
+/// This computer's podman, with storage of its own: it builds as it does on a host. The machine is no more than namespaces, so steps have none
+/// of their own.
+async fn builds(args: &[&str]) -> Result<i32> {
+    let mut child = tokio::process::Command::new(format!("{}/podman", partitions::COMPUTER))
+        .args(args)
+        .env("BUILDAH_ISOLATION", "chroot")
+        .spawn()
+        .context("podman can't be started")?;
+    Ok(child.wait().await?.code().unwrap_or(125))
 }

@@ -48,6 +48,8 @@ pub struct Unit {
     pub restart_after: Duration,
     /// Conditions, each a path, and whether it has to be there.
     pub paths: Vec<(String, bool)>,
+    /// Paths of which one is enough.
+    pub any_path: Vec<String>,
     /// Whether it is only for systems that this one is not.
     pub foreign: bool,
 }
@@ -123,10 +125,13 @@ impl Unit {
                 }
             }
             "RestartSec" => self.restart_after = Duration::from_secs(value.parse()?),
-            "ConditionPathExists" => match value.strip_prefix('!') {
-                Some(path) => self.paths.push((path.to_owned(), false)),
-                None => self.paths.push((value.to_owned(), true)),
-            },
+            "ConditionPathExists" | "ConditionPathIsDirectory" => {
+                match (value.strip_prefix('!'), value.strip_prefix('|')) {
+                    (Some(path), _) => self.paths.push((path.to_owned(), false)),
+                    (None, Some(path)) => self.any_path.push(path.to_owned()),
+                    (None, None) => self.paths.push((value.to_owned(), true)),
+                }
+            }
             "ConditionSecurity" => self.foreign |= value == "selinux",
             // How long it may start and stop, what wants it, what it is described by: nothing here depends on it.
             _ => {}
@@ -136,7 +141,8 @@ impl Unit {
 
     /// Whether the unit's conditions hold, so that it runs.
     pub fn holds(&self) -> bool {
-        !self.foreign && self.paths.iter().all(|(path, there)| Path::new(path).exists() == *there)
+        let any = self.any_path.is_empty() || self.any_path.iter().any(|path| Path::new(path).exists());
+        any && !self.foreign && self.paths.iter().all(|(path, there)| Path::new(path).exists() == *there)
     }
 
     /// Its variables, those of files included.
@@ -166,10 +172,15 @@ fn command(text: &str) -> Result<Line> {
 
 /// The units that are started with the system, each after those that it names.
 pub fn enabled() -> Vec<Unit> {
-    let mut names = Vec::new();
+    let mut names: Vec<String> = Vec::new();
     for entry in std::fs::read_dir(PRESETS).into_iter().flatten().flatten() {
         let text = files::text(entry.path()).unwrap_or_default();
-        names.extend(text.lines().filter_map(|line| line.strip_prefix("enable ")).map(str::to_owned));
+        for name in text.lines().filter_map(|line| line.strip_prefix("enable ")) {
+            // What an image has already, Ignition names once more.
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+        }
     }
     let mut units = Vec::new();
     for name in names {

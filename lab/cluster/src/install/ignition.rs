@@ -10,6 +10,8 @@ use crate::cluster::{BOOTSTRAP, CONFIG_PORT, Cluster};
 use crate::control_plane::{PUBLIC, names};
 use crate::files;
 
+/// The script of the temporary control plane, in the stages of the real one's.
+const BOOTKUBE: &str = "/usr/local/bin/bootkube.sh";
 const VERSION: &str = "3.2.0";
 /// Units of the bootstrap host; whoever installs starts them.
 const UNITS: [(&str, &str); 5] = [
@@ -68,6 +70,7 @@ fn bootstrap(run: &Run, cluster: &Cluster, laid: &[(String, u32, String)]) -> Re
     for (name, mode, text) in laid.iter().filter(|(name, ..)| name != PUBLIC) {
         config.add_file(&format!("{BOOTSTRAP}/{name}"), *mode, Resource::bytes(text));
     }
+    config.add_file(BOOTKUBE, 0o555, Resource::bytes(include_str!("../../units/bootkube.sh")));
     config.add_file(&Cluster::path(BOOTSTRAP).to_string_lossy(), 0o600, Resource::bytes(cluster.text()?));
     for (name, text) in UNITS {
         let unit = Unit { name: name.to_owned(), contents: Some(text.to_owned()), ..Unit::default() };

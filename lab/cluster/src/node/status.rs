@@ -17,6 +17,7 @@ use super::{Node, POLL_INTERVAL};
 use crate::files;
 use crate::kube_api::MANAGER;
 use crate::machine_config::ANNOTATIONS;
+use crate::os_image;
 
 const LEASES: &str = "kube-node-lease";
 /// Between two renewals of the lease.
@@ -53,7 +54,11 @@ async fn try_register(node: &Node, kube: &Client) -> Result<()> {
         false => json!([]),
     };
     let told = files::read(Path::new(ANNOTATIONS)).ok();
-    let annotations: Value = told.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    let mut annotations: Value =
+        told.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_else(|| json!({}));
+    if let Some(image) = booted() {
+        annotations[os_image::BOOTED] = image.into();
+    }
     let object: core::Node = serde_json::from_value(json!({
         "metadata": {"name": node.name, "labels": labels, "annotations": annotations},
         "spec": {"taints": taints},
@@ -62,6 +67,13 @@ async fn try_register(node: &Node, kube: &Client) -> Result<()> {
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
         made => Ok(made.map(drop)?),
     }
+}
+
+/// The image that this machine has started from, where it did from one.
+fn booted() -> Option<String> {
+    let origin = files::text("/run/ostree-origin").ok()?;
+    let line = origin.lines().find_map(|line| line.strip_prefix("container-image-reference="))?;
+    line.strip_prefix("ostree-unverified-registry:").map(str::to_owned)
 }
 
 /// Says again and again that the node lives.

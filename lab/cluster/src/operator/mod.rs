@@ -3,6 +3,7 @@
 
 mod objects;
 mod olm;
+mod os_images;
 mod pods;
 
 use std::collections::BTreeSet;
@@ -57,6 +58,9 @@ async fn pass(
     // An operator that can't come keeps none of the cluster's own from saying how far it is.
     if let Err(error) = olm::bring(&node.outcomes, kube, applier, brought).await {
         warn!(error = format!("{error:#}"), "operators of subscriptions have to wait");
+    }
+    if let Err(error) = os_images::seed(kube).await {
+        warn!(error = format!("{error:#}"), "images of nodes have to wait");
     }
     objects::report(&node.cluster, &nodes, kube, applier, reported).await
 }

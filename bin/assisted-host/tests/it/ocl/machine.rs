@@ -54,7 +54,7 @@ spec:
 END
 "#;
 const IMAGES: &str = "FROM scratch AS tools\nCOPY busybox /bin/busybox\nCOPY libraries /\nRUN [\"/bin/busybox\", \"--install\", \"/bin\"]\n\
-    FROM tools AS base\nCOPY ignition /usr/lib/dracut/modules.d/30ignition/ignition\nCOPY ostree /usr/bin/ostree\nLABEL ostree.bootable=true\n\
+    FROM tools AS base\nCOPY ignition /usr/lib/dracut/modules.d/30ignition/ignition\nCOPY ostree /usr/bin/ostree\nRUN [\"/bin/mkdir\", \"-p\", \"/usr/share\"]\nLABEL ostree.bootable=true\n\
     FROM tools AS registry\nCOPY registry /usr/bin/distribution\n\
     FROM tools AS mco\nCOPY controller /usr/bin/machine-config-controller\n";
 
@@ -268,7 +268,9 @@ impl Host {
             .unwrap_or_else(|error| panic!("bwrap: {error}: run `cargo xtask setup`"));
         let [out, err] =
             [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-        assert!(output.status.success(), "{}\n{out}\n{err}", output.status);
+        // What the builder has said, for whoever reads why.
+        let said = std::fs::read_to_string(self.path("shared/err")).unwrap_or_default();
+        assert!(output.status.success(), "{}\n{out}\n{err}\n{said}", output.status);
         out
     }
 

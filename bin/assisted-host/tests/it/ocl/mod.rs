@@ -29,7 +29,7 @@ fn dying_at(state: &str) -> String {
 
 /// Killed after each durable step, it goes on, and the image that all nodes can pull is the one that was asked for.
 #[test]
-fn everything_a_build_that_is_killed_in_each_state_goes_on() {
+fn a_build_that_is_killed_in_each_state_goes_on() {
     let host = Host::new();
     host.make_release();
     host.write_input(GOOD);
@@ -76,7 +76,7 @@ fn everything_a_build_that_is_killed_in_each_state_goes_on() {
 
 /// The power fails in mid-build: what was in memory is gone, and the build begins anew where that is needed.
 #[test]
-fn everything_a_build_goes_on_after_a_power_cut() {
+fn a_build_goes_on_after_a_power_cut() {
     let host = Host::new();
     host.make_release();
     host.write_input(GOOD);
@@ -206,7 +206,7 @@ fn everything_failures_have_their_codes() {
 
 /// A builder that is stopped ends its programs, and gives back what it took.
 #[test]
-fn everything_a_builder_can_be_stopped() {
+fn a_builder_can_be_stopped() {
     let host = Host::new();
     host.make_release();
     host.write_input("FROM configs AS final\nRUN sleep 1000\n");

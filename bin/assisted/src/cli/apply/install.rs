@@ -32,7 +32,7 @@ pub async fn when_ready(
         return Ok(());
     };
     if planned.spec.held() {
-        return tell(&format!(
+        return report(&format!(
             "{}: its installation is held; `assisted cluster install {}` starts it",
             planned.object, cluster.id
         ));
@@ -44,7 +44,7 @@ pub async fn when_ready(
         for applied in
             named.apply(context, Mode::Do).await?.iter().filter(|one| one.action == Action::Changed)
         {
-            tell(&format!("{}: {}", applied.object, applied.details.join(", ")))?;
+            report(&format!("{}: {}", applied.object, applied.details.join(", ")))?;
         }
         let now = context.client.get_cluster(cluster.id).await?;
         let hosts = now.hosts.as_deref().unwrap_or_default();
@@ -52,13 +52,13 @@ pub async fn when_ready(
         match now.status {
             ClusterStatus::Ready if i64::try_from(known) == Ok(wanted) => {
                 context.client.install_cluster(cluster.id).await?;
-                return tell(&format!(
+                return report(&format!(
                     "{}: the installation has begun; `assisted cluster watch {}` follows it",
                     planned.object, cluster.id
                 ));
             }
             ClusterStatus::Ready | ClusterStatus::Insufficient | ClusterStatus::PendingForInput => {}
-            other => return tell(&format!("{}: the cluster is {other} already", planned.object)),
+            other => return report(&format!("{}: the cluster is {other} already", planned.object)),
         }
         let state = format!(
             "{} of {wanted} hosts are known; the cluster is {}: {}",
@@ -73,7 +73,7 @@ pub async fn when_ready(
             )));
         }
         if told.is_none_or(|told| told.elapsed() >= TELL) {
-            tell(&format!(
+            report(&format!(
                 "{}: waiting since {} s, {} s at most: {state}",
                 planned.object,
                 begin.elapsed().as_secs(),
@@ -86,7 +86,7 @@ pub async fn when_ready(
 }
 
 /// On standard error: the answer itself has been shown.
-fn tell(text: &str) -> Result<(), Failure> {
+fn report(text: &str) -> Result<(), Failure> {
     let _ = writeln!(std::io::stderr(), "{text}");
     Ok(())
 }

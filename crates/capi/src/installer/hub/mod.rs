@@ -37,7 +37,7 @@ pub use download::{Authority, Source};
 
 use crate::pull_secret;
 
-use super::{Change, Cluster, Host, HostWanted, InfraEnv, InfraEnvWanted, Installer};
+use super::{Change, Cluster, Host, HostWanted, InfraEnv, InfraEnvWanted, Installer, Subject};
 use download::Downloads;
 
 /// How long the objects of all kinds may take to be listed; kinds that are not defined never are.
@@ -100,21 +100,22 @@ impl Hub {
     }
 
     async fn create(&self, wanted: &InfraEnvWanted<'_>) -> Result<crd::InfraEnv, kube::Error> {
-        let secrets = self.api::<Secret>(&wanted.key.namespace);
+        let secrets = self.api::<Secret>(&wanted.subject.key.namespace);
         let given = wanted.spec.pull_secret_ref.as_ref();
-        let pull_secret = pull_secret::reference(&secrets, given, &wanted.key.name, &wanted.owners).await?;
+        let pull_secret =
+            pull_secret::reference(&secrets, given, &wanted.subject.key.name, &wanted.owners).await?;
         let object = infra_env(wanted, pull_secret);
-        let api = self.api::<crd::InfraEnv>(&wanted.key.namespace);
+        let api = self.api::<crd::InfraEnv>(&wanted.subject.key.namespace);
         match api.create(&PostParams::default(), &object).await {
             // The copy is late.
-            Err(error) if is_conflict(&error) => api.get(&wanted.key.name).await,
+            Err(error) if is_conflict(&error) => api.get(&wanted.subject.key.name).await,
             created => created,
         }
     }
 }
 
 /// The object for what is wanted.
-fn infra_env(wanted: &InfraEnvWanted<'_>, pull_secret: LocalObjectReference) -> crd::InfraEnv {
+pub(super) fn infra_env(wanted: &InfraEnvWanted<'_>, pull_secret: LocalObjectReference) -> crd::InfraEnv {
     let spec = wanted.spec;
     let is_json = |text: &&str| serde_json::from_str::<serde_json::Value>(text).is_ok();
     let spec = crd::InfraEnvSpec {
@@ -136,9 +137,9 @@ fn infra_env(wanted: &InfraEnvWanted<'_>, pull_secret: LocalObjectReference) -> 
         ssh_authorized_key: spec.ssh_authorized_key.clone(),
         ..crd::InfraEnvSpec::default()
     };
-    let mut object = crd::InfraEnv::new(&wanted.key.name, spec);
-    object.metadata.namespace = Some(wanted.key.namespace.clone());
-    let labels = [(capi::CONFIG, wanted.config), (capi::CLUSTER_NAME, wanted.cluster_name)];
+    let mut object = crd::InfraEnv::new(&wanted.subject.key.name, spec);
+    object.metadata.namespace = Some(wanted.subject.key.namespace.clone());
+    let labels = [(capi::CONFIG, wanted.config), (capi::CLUSTER_NAME, wanted.of.key.name.as_str())];
     object.metadata.labels =
         Some(labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect());
     object.metadata.owner_references = Some(wanted.owners.clone());
@@ -159,6 +160,7 @@ fn shown(object: &crd::InfraEnv, internal: Option<&Internal>) -> InfraEnv {
         Err(problem) => (None, Some(problem)),
     };
     InfraEnv {
+        id: None,
         ignition_url,
         iso_url: Some(status.iso_download_url.clone()).filter(|url| !url.is_empty()),
         problem: failed.map(|condition| condition.message.clone()).or(problem),
@@ -194,8 +196,8 @@ fn failed(error: &kube::Error) -> Failure {
 }
 
 impl Installer for Hub {
-    async fn cluster(&self, wanted: &ObjectKey) -> Result<Option<Cluster>, Failure> {
-        let found = self.deployments.state_filter(|object| cluster_of(object).as_ref() == Some(wanted));
+    async fn cluster(&self, of: &Subject) -> Result<Option<Cluster>, Failure> {
+        let found = self.deployments.state_filter(|object| cluster_of(object).as_ref() == Some(&of.key));
         let deployment = match found.as_slice() {
             [] => return Ok(None),
             [only] => only,
@@ -218,7 +220,7 @@ impl Installer for Hub {
     }
 
     async fn infra_env(&self, wanted: &InfraEnvWanted<'_>) -> Result<InfraEnv, Failure> {
-        let object = match get(&self.infra_envs, wanted.key) {
+        let object = match get(&self.infra_envs, &wanted.subject.key) {
             Some(found) => found,
             None => Arc::new(self.create(wanted).await.map_err(|error| failed(&error))?),
         };
@@ -231,19 +233,19 @@ impl Installer for Hub {
         self.downloads.get(url).await.map_err(Failure::passing)
     }
 
-    async fn remove_infra_env(&self, key: &ObjectKey) -> Result<bool, Failure> {
+    async fn remove_infra_env(&self, Subject { key, .. }: &Subject) -> Result<bool, Failure> {
         let api = self.api::<crd::InfraEnv>(&key.namespace);
         let removed = optional(api.delete(&key.name, &DeleteParams::default()).await);
         Ok(removed.map_err(|error| failed(&error))?.is_none())
     }
 
-    async fn hosts(&self, infra_env: &ObjectKey) -> Result<Vec<Host>, Failure> {
-        let found = self.agents.state_filter(|agent| infra_env_of(agent).as_ref() == Some(infra_env));
+    async fn hosts(&self, infra_env: &Subject) -> Result<Vec<Host>, Failure> {
+        let found = self.agents.state_filter(|agent| infra_env_of(agent).as_ref() == Some(&infra_env.key));
         Ok(found.iter().map(|agent| host(agent)).collect())
     }
 
-    async fn settle(&self, infra_env: &ObjectKey, host: &str, wanted: &HostWanted) -> Result<bool, Failure> {
-        let key = ObjectKey::new(&infra_env.namespace, host);
+    async fn settle(&self, infra_env: &Subject, host: &str, wanted: &HostWanted) -> Result<bool, Failure> {
+        let key = ObjectKey::new(&infra_env.key.namespace, host);
         let Some(agent) = get(&self.agents, &key) else { return Ok(false) };
         let mut after = (*agent).clone();
         after.spec.approved = wanted.approved;
@@ -257,8 +259,8 @@ impl Installer for Hub {
         Ok(written.map_err(|error| failed(&error))?.is_some())
     }
 
-    async fn disapprove(&self, infra_env: &ObjectKey, host: &str) -> Result<(), Failure> {
-        let key = ObjectKey::new(&infra_env.namespace, host);
+    async fn disapprove(&self, infra_env: &Subject, host: &str) -> Result<(), Failure> {
+        let key = ObjectKey::new(&infra_env.key.namespace, host);
         let Some(agent) = get(&self.agents, &key) else { return Ok(()) };
         let mut after = (*agent).clone();
         after.spec.approved = false;
@@ -337,12 +339,13 @@ mod tests {
             "proxy": {"httpProxy": "http://p"}, "sshAuthorizedKey": "key",
         }))
         .unwrap();
-        let key = ObjectKey::new("site", "machine");
+        let subject = |name: &str| Subject { key: ObjectKey::new("site", name), uid: "u".to_owned() };
+        let (machine, of) = (subject("machine"), subject("cluster"));
         let cluster = Cluster { key: ObjectKey::new("site", "plane"), state: String::new() };
         let mut wanted = InfraEnvWanted {
-            key: &key,
+            subject: &machine,
             spec: &spec,
-            cluster_name: "cluster",
+            of: &of,
             config: "config",
             cluster: &cluster,
             owners: vec![],

@@ -9,10 +9,9 @@ use assisted_reconcile::Failure;
 use assisted_service::object::DescribedCluster;
 use assisted_wire::cluster::{ClusterKind, ClusterStatus};
 use assisted_wire::host::HostStatus;
-use kube::ResourceExt;
 
 use super::ready::{Roles, may_install};
-use super::{count, credentials};
+use super::{approved, count, credentials};
 use crate::Problem;
 use crate::cluster::held;
 use crate::controllers::hub::Hub;
@@ -69,15 +68,9 @@ fn is_completed(object: &AgentClusterInstall) -> bool {
 
 /// Hosts that are ready and approved join the cluster; the first that can't ends it.
 async fn install_hosts(hub: &Hub, key: &ObjectKey, known: &DescribedCluster) -> Result<(), Problem> {
-    let mut agents = hub.index.agents_of(&hub.cache.agents, key);
-    agents.retain(|agent| hub.synced.is_approved(agent));
+    let approved = approved(hub, &hub.index.agents_of(&hub.cache.agents, key));
     for host in known.hosts.iter().filter(|host| host.status == HostStatus::Known) {
-        let name = host.id.to_string();
-        let Some(infra_env_id) =
-            host.infra_env_id.filter(|_| agents.iter().any(|agent| agent.name_any() == name))
-        else {
-            continue;
-        };
+        let Some(infra_env_id) = host.infra_env_id.filter(|_| approved.contains(&host.id)) else { continue };
         let key = HostKey { infra_env_id, host_id: host.id };
         let begun = hub.service.hosts().install(&hub.caller(), key).await;
         begun.map_err(|error| Problem::from(&error))?;

@@ -8,9 +8,12 @@ mod settings;
 mod settle;
 mod status;
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use assisted_core::model::object_key::ObjectKey;
+use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_crd::labels::finalizer as names;
@@ -20,6 +23,7 @@ use assisted_reconcile::{Failure, Outcome, Reconciler};
 use assisted_service::TokenResource;
 use assisted_service::object::DescribedCluster;
 use assisted_wire::cluster::Cluster;
+use assisted_wire::id::HostId;
 use assisted_wire::operation::BASE_PATH;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::ResourceExt;
@@ -174,10 +178,14 @@ pub(super) fn link(url: &str, token: Option<&str>) -> String {
 fn count(hub: &Hub, key: &ObjectKey, found: &DescribedCluster) -> Counts {
     let agents = hub.index.agents_of(&hub.cache.agents, key);
     let unsynced = agents.iter().filter(|agent| is_synced(agent) == Some("False")).count();
-    Counts::of(&found.hosts, unsynced, |id| {
-        let name = id.to_string();
-        agents.iter().any(|agent| hub.synced.is_approved(agent) && agent.name_any() == name)
-    })
+    let approved = approved(hub, &agents);
+    Counts::of(&found.hosts, unsynced, |id| approved.contains(&id))
+}
+
+/// The hosts that somebody has approved: a cluster may have thousands.
+fn approved(hub: &Hub, agents: &[Arc<Agent>]) -> BTreeSet<HostId> {
+    let agents = agents.iter().filter(|agent| hub.synced.is_approved(agent));
+    agents.filter_map(|agent| agent.metadata.name.as_ref()?.parse().ok()).collect()
 }
 
 /// Makes a ClusterDeployment an owner of its AgentClusterInstall, though not its controller.

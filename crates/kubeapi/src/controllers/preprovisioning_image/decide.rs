@@ -21,6 +21,9 @@ const IMAGE_CREATION_ERROR: &str = "ImageCreationError";
 /// What a PreprovisioningImage says.
 const READY: &str = "Ready";
 const ERROR: &str = "Error";
+/// Why there is no image with a network that somebody else describes. Published reasons have none for it: elsewhere the name is passed
+/// over, and metal3 waits without end for an image that has what the Secret says.
+const UNSUPPORTED_NETWORK_DATA: &str = "UnsupportedNetworkData";
 
 /// What metal3 can boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +48,10 @@ pub(super) struct Image {
 #[derive(Debug)]
 pub(super) enum Obstacle {
     UnsupportedFormat,
+    /// The network of the machine is to be that of this Secret.
+    UnsupportedNetworkData {
+        secret: String,
+    },
     NoInfraEnv {
         name: String,
         namespace: String,
@@ -96,6 +103,9 @@ pub(super) fn fits<'a>(
         (false, true) => Format::Initrd,
         (false, false) => return Err(Obstacle::UnsupportedFormat),
     };
+    if !object.spec.network_data_name.is_empty() {
+        return Err(Obstacle::UnsupportedNetworkData { secret: object.spec.network_data_name.clone() });
+    }
     let infra_env = infra_env.ok_or_else(|| Obstacle::NoInfraEnv {
         name: object.labels().get(label::INFRA_ENV).cloned().unwrap_or_default(),
         namespace: object.namespace().unwrap_or_default(),
@@ -218,6 +228,7 @@ fn statements(obstacle: &Obstacle) -> [Statement; 2] {
         Obstacle::UnsupportedFormat => {
             (said::READY_UNSUPPORTED_IMAGE_FORMAT, said::ERROR_UNSUPPORTED_IMAGE_FORMAT, vec![])
         }
+        Obstacle::UnsupportedNetworkData { secret } => return no_network_data(secret),
         Obstacle::NoInfraEnv { name, namespace } => {
             (said::READY_INFRA_ENV_NOT_AVAILABLE, said::ERROR_INFRA_ENV_NOT_AVAILABLE, vec![name, namespace])
         }
@@ -241,6 +252,20 @@ fn statements(obstacle: &Obstacle) -> [Statement; 2] {
         ),
     };
     [ready.with(&values), error.with(&values)]
+}
+
+fn no_network_data(secret: &str) -> [Statement; 2] {
+    let message = format!(
+        "The network of Secret {secret} can't be put into the image: take preprovisioningNetworkDataName away from the BareMetalHost, \
+         and describe the network in an NMStateConfig that the InfraEnv selects"
+    );
+    [(READY, "False"), (ERROR, "True")].map(|(r#type, status)| Statement {
+        r#type,
+        status,
+        reason: UNSUPPORTED_NETWORK_DATA,
+        message: message.clone(),
+        generation: None,
+    })
 }
 
 #[cfg(test)]
@@ -358,6 +383,18 @@ mod tests {
             told(&status(&other, &Shown::Obstacle(&obstacle), &Time(at(0)))),
             json!([["False", "UnsupportedImageFormat", text], ["True", "UnsupportedImageFormat", text]])
         );
+        let mut described = object(&["iso"], "x86_64");
+        described.spec.network_data_name = "network".to_owned();
+        let obstacle = fits(&described, Some(&infra_env("x86_64", Some(0), AVAILABLE))).err().unwrap();
+        let shown = told(&status(&described, &Shown::Obstacle(&obstacle), &Time(at(0))));
+        let begins = "The network of Secret network can't be put into the image";
+        for (place, expected) in [(0, "False"), (1, "True")] {
+            assert_eq!(
+                (&shown[place][0], &shown[place][1]),
+                (&json!(expected), &json!("UnsupportedNetworkData"))
+            );
+            assert!(shown[place][2].as_str().unwrap().starts_with(begins), "{shown}");
+        }
         let lost = Obstacle::Ironic(Problem::backend("away"));
         let text = "Could not add ironic agent to image: away";
         assert_eq!(

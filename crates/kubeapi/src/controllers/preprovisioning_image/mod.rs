@@ -2,7 +2,7 @@
 //! the machine's InfraEnv with the agent of Ironic in it.
 //!
 //! What is decided stands in [`decide`] and [`ironic`], apart from what talks to servers. The network of a machine comes with the
-//! image, from NMStateConfigs: the Secret that the object names is not read.
+//! image, from NMStateConfigs: an object that names a Secret instead is refused.
 
 mod decide;
 mod ironic;

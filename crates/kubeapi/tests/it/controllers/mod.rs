@@ -9,5 +9,6 @@ mod faults;
 mod infra_env;
 mod installation;
 mod spoke;
+mod staying;
 mod walk;
 mod world;

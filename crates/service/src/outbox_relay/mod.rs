@@ -26,14 +26,14 @@ const SPELL: Duration = Duration::from_secs(60);
 /// How often a message may be refused before it is set aside.
 const MOST_REFUSALS: u32 = 5;
 
-/// The courier.
-pub(crate) struct Courier {
+/// Sends what stands in the outbox.
+pub(crate) struct OutboxRelay {
     database: Arc<Database>,
     settings: Arc<Settings>,
     sinks: Sinks,
 }
 
-impl Courier {
+impl OutboxRelay {
     pub(crate) fn new(parts: &Parts, sinks: Sinks) -> Self {
         Self { database: Arc::clone(&parts.database), settings: Arc::clone(&parts.settings), sinks }
     }

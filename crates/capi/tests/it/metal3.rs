@@ -1,0 +1,97 @@
+//! What plays metal3: clusters are there at once, and a machine gets hardware when it has something to boot.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use assisted_crd::cluster_api::machine::Machine;
+use assisted_crd::cluster_api::metal3_machine::Metal3Machine;
+use assisted_crd::metal3::bare_metal_host::BareMetalHost;
+use assisted_simhost::host::SimHost;
+use assisted_wire::id::InfraEnvId;
+use kube::api::{ListParams, Patch, PatchParams};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::{Api, ResourceExt};
+use serde_json::json;
+
+use crate::world::Site;
+
+/// A machine that was given bootstrap data, and the hardware that it is.
+#[derive(Clone, Debug)]
+pub struct Booted {
+    pub machine: String,
+    pub is_control_plane: bool,
+    /// Number of the simulated host.
+    pub index: u32,
+    pub provider_id: String,
+}
+
+/// The infrastructure: clusters are there at once, and a machine gets hardware when it has something to boot.
+#[derive(Default)]
+pub struct Metal3 {
+    booted: Mutex<BTreeMap<String, Booted>>,
+    /// Machines of the control plane: the simulation has them in the first places. None: three.
+    pub control_planes: Mutex<Option<u32>>,
+}
+
+impl Metal3 {
+    /// The machines that have booted, those of the control plane first.
+    pub fn booted(&self) -> Vec<Booted> {
+        let mut all: Vec<_> = self.booted.lock().unwrap().values().cloned().collect();
+        all.sort_by_key(|booted| booted.index);
+        all
+    }
+
+    pub async fn play(&self, site: &Site) {
+        let kind = GroupVersionKind::gvk("infrastructure.cluster.x-k8s.io", "v1beta1", "Metal3Cluster");
+        let clusters: Api<DynamicObject> =
+            Api::namespaced_with(site.client.clone(), site.namespace, &ApiResource::from_gvk(&kind));
+        for cluster in clusters.list(&ListParams::default()).await.unwrap() {
+            if cluster.data["status"]["ready"] != true {
+                let ready = Patch::Merge(json!({"status": {"ready": true}}));
+                clusters.patch_status(&cluster.name_any(), &PatchParams::default(), &ready).await.unwrap();
+            }
+        }
+        for own in site.api::<Metal3Machine>().list(&ListParams::default()).await.unwrap() {
+            let owner = own.owner_references().iter().find(|owner| owner.kind == "Machine").cloned();
+            let name = own.name_any();
+            if own.metadata.deletion_timestamp.is_some() || self.booted.lock().unwrap().contains_key(&name) {
+                continue;
+            }
+            let Some(owner) = owner else { continue };
+            let Some(machine) = site.find::<Machine>(&owner.name).await else { continue };
+            // What a machine boots with comes first.
+            if machine.spec.bootstrap.data_secret_name.is_none() {
+                continue;
+            }
+            self.boot(site, &name, &machine).await;
+        }
+    }
+
+    /// A machine gets hardware, and boots.
+    async fn boot(&self, site: &Site, name: &str, machine: &Machine) {
+        let is_control_plane = machine.labels().contains_key("cluster.x-k8s.io/control-plane");
+        let index = {
+            let booted = self.booted.lock().unwrap();
+            let used = |index: &u32| booted.values().any(|booted| booted.index == *index);
+            let control_planes = self.control_planes.lock().unwrap().unwrap_or(3);
+            let first = if is_control_plane { 0 } else { control_planes };
+            (first..100).find(|index| !used(index)).unwrap()
+        };
+        let host = format!("host-{index}");
+        let address = SimHost::new(InfraEnvId::default(), index).mac();
+        let spec = json!({"online": true, "bootMACAddress": address});
+        let hosts = site.api::<BareMetalHost>();
+        if hosts.get_opt(&host).await.unwrap().is_none() {
+            site.create::<BareMetalHost>(&host, json!({"metadata": {}, "spec": spec})).await;
+        }
+        let id = hosts.get(&host).await.unwrap().uid().unwrap();
+        let provider_id = format!("metal3://{id}");
+        let annotations = json!({"metal3.io/BareMetalHost": format!("{}/{host}", site.namespace)});
+        let change = json!({"metadata": {"annotations": annotations}, "spec": {"providerID": provider_id}});
+        site.merge::<Metal3Machine>(name, change).await;
+        let addresses = json!([{"type": "InternalIP", "address": "10.0.0.10"}]);
+        site.status::<Metal3Machine>(name, json!({"ready": true, "addresses": addresses})).await;
+        let booted = Booted { machine: machine.name_any(), is_control_plane, index, provider_id };
+        self.booted.lock().unwrap().insert(name.to_owned(), booted);
+    }
+}
