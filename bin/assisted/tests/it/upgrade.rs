@@ -164,7 +164,7 @@ fn databases_of_every_earlier_schema_are_served() {
                 .to_owned();
         for (number, (schema, rows)) in DATABASES[..count].iter().enumerate() {
             script.push_str(schema);
-            script.push_str(&format!(";\ninsert into schema_versions values ({}, 1);\n{rows}\n", number + 1));
+            script.push_str(&format!(";\ninsert into schema_versions values ({}, 1);\n{rows};\n", number + 1));
         }
         lay(&dir.path().join("assisted.db"), &script);
         let service =
