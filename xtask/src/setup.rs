@@ -46,7 +46,6 @@ const PACKAGES: &[Package] = &[
     Package { name: "iproute2", present: || has_program("ip") },
     Package { name: "jq", present: || has_program("jq") },
     Package { name: "bind9", present: || Path::new("/usr/sbin/named").is_file() },
-    Package { name: "knot", present: || Path::new("/usr/sbin/knotd").is_file() },
     Package { name: "bind9-dnsutils", present: || has_program("dig") },
     Package { name: "dnsmasq-base", present: || has_program("dnsmasq") },
     Package { name: "e2fsprogs", present: || has_program("mkfs.ext4") },

@@ -36,7 +36,7 @@ pub use golden::{BLESS, golden};
 pub use hole::{Hole, HoleFault};
 pub use ignition::ignition_validate;
 pub use kafka::Kafka;
-pub use name_server::{NameServer, NameServerKind};
+pub use name_server::NameServer;
 pub use podman::PodmanHost;
 pub use port::Port;
 pub use postgres::{Durability, Error, Postgres};

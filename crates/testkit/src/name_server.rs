@@ -1,4 +1,4 @@
-//! DNS servers: BIND's `named` and Knot's `knotd`, each with one zone that takes dynamic updates signed with a key.
+//! A DNS server: BIND's `named`, with one zone that takes dynamic updates signed with a key.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -8,21 +8,7 @@ use tempfile::TempDir;
 use crate::listener::await_listener;
 use crate::{Error, Port, tied};
 
-/// Whose server it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NameServerKind {
-    Bind,
-    Knot,
-}
-
-impl NameServerKind {
-    const fn program(self) -> &'static str {
-        match self {
-            Self::Bind => "named",
-            Self::Knot => "knotd",
-        }
-    }
-}
+const PROGRAM: &str = "named";
 
 /// A running server. It is killed when this is dropped, and when the thread that started it ends.
 #[derive(Debug)]
@@ -38,40 +24,26 @@ impl NameServer {
     pub const KEY: (&'static str, &'static str) =
         ("installer.", "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiBETlMgcmVjb3Jkcw==");
 
-    /// Starts BIND on loopback with an empty zone of this name.
-    ///
-    /// # Errors
-    /// When it is not installed, or does not listen in time.
-    pub fn start(zone: &str) -> Result<Self, Error> {
-        Self::of(NameServerKind::Bind, zone)
-    }
-
     /// Starts a server on loopback with an empty zone of this name.
     ///
     /// # Errors
-    /// When it is not installed, or does not listen in time.
-    pub fn of(kind: NameServerKind, zone: &str) -> Result<Self, Error> {
-        let name = kind.program();
-        let program = find(name).ok_or(Error::NotInstalled { program: name })?;
+    /// When BIND is not installed, or does not listen in time.
+    pub fn start(zone: &str) -> Result<Self, Error> {
+        let program = program().ok_or(Error::NotInstalled { program: PROGRAM })?;
         let (port, dir) = (Port::free()?, tempfile::tempdir()?);
         let (number, path) = (port.number, dir.path());
         std::fs::write(path.join("zone"), first_zone())?;
-        // In the foreground, with its log on its outputs.
-        let (configuration, options): (_, &[&str]) = match kind {
-            NameServerKind::Bind => (bind(path, number, zone), &["-g", "-n", "1", "-c"]),
-            NameServerKind::Knot => (knot(path, number, zone), &["-c"]),
-        };
-        std::fs::write(path.join("configuration"), configuration)?;
-        let log = path.join("log");
-        let output = std::fs::File::create(&log)?;
+        std::fs::write(path.join("named.conf"), configuration(path, number, zone))?;
+        let log = path.join("named.log");
+        // In the foreground, with its log on standard error.
         let mut child = tied(&program)
-            .args(options)
-            .arg(path.join("configuration"))
+            .args(["-g", "-n", "1", "-c"])
+            .arg(path.join("named.conf"))
             .stdin(Stdio::null())
-            .stdout(output.try_clone()?)
-            .stderr(output)
+            .stdout(Stdio::null())
+            .stderr(std::fs::File::create(&log)?)
             .spawn()
-            .map_err(|source| Error::Run { program: name, source })?;
+            .map_err(|source| Error::Run { program: PROGRAM, source })?;
         await_listener(&mut child, ([127, 0, 0, 1], number).into(), &log)?;
         Ok(Self { child, port: number, _dir: dir, _port: port })
     }
@@ -106,19 +78,16 @@ impl Drop for NameServer {
     }
 }
 
-fn find(name: &str) -> Option<PathBuf> {
+fn program() -> Option<PathBuf> {
     // Not in the path of everybody.
-    ["/usr/sbin", "/usr/local/sbin"]
-        .into_iter()
-        .map(|dir| Path::new(dir).join(name))
-        .find(|path| path.is_file())
+    ["/usr/sbin/named", "/usr/local/sbin/named"].into_iter().map(PathBuf::from).find(|path| path.is_file())
 }
 
 fn first_zone() -> String {
     "$TTL 60\n@ IN SOA ns hostmaster 1 60 60 60 60\n@ IN NS ns\nns IN A 127.0.0.1\n".to_owned()
 }
 
-fn bind(dir: &Path, port: u16, zone: &str) -> String {
+fn configuration(dir: &Path, port: u16, zone: &str) -> String {
     let (key, secret) = NameServer::KEY;
     let dir = dir.display();
     format!(
@@ -127,18 +96,5 @@ fn bind(dir: &Path, port: u16, zone: &str) -> String {
          controls {{ }};\n\
          key \"{key}\" {{ algorithm hmac-sha256; secret \"{secret}\"; }};\n\
          zone \"{zone}\" {{ type primary; file \"{dir}/zone\"; update-policy {{ grant {key} zonesub ANY; }}; }};\n"
-    )
-}
-
-fn knot(dir: &Path, port: u16, zone: &str) -> String {
-    let (key, secret) = NameServer::KEY;
-    let dir = dir.display();
-    format!(
-        "server:\n  rundir: \"{dir}\"\n  listen: 127.0.0.1@{port}\n  udp-workers: 1\n  tcp-workers: 1\n  background-workers: 1\n\
-         log:\n- target: stderr\n  any: info\n\
-         database:\n  storage: \"{dir}\"\n\
-         key:\n- id: {key}\n  algorithm: hmac-sha256\n  secret: {secret}\n\
-         acl:\n- id: changes\n  key: {key}\n  action: [update, transfer]\n\
-         zone:\n- domain: {zone}\n  storage: \"{dir}\"\n  file: zone\n  acl: changes\n  zonefile-sync: -1\n  journal-content: changes\n"
     )
 }

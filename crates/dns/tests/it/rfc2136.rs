@@ -1,7 +1,7 @@
 //! Dynamic updates.
 
 use assisted_dns::{Algorithm, DnsError, DynamicUpdate, Key, Provider};
-use assisted_testkit::{NameServer, NameServerKind};
+use assisted_testkit::NameServer;
 
 use crate::{change, names, record};
 
@@ -19,17 +19,8 @@ fn provider(server: &NameServer, zone: &str, secret: &[u8]) -> DynamicUpdate {
 }
 
 #[tokio::test]
-async fn records_come_and_go_at_bind() {
-    records_come_and_go(NameServerKind::Bind).await;
-}
-
-#[tokio::test]
-async fn records_come_and_go_at_knot() {
-    records_come_and_go(NameServerKind::Knot).await;
-}
-
-async fn records_come_and_go(kind: NameServerKind) {
-    let server = NameServer::of(kind, ZONE).unwrap();
+async fn records_come_and_go() {
+    let server = NameServer::start(ZONE).unwrap();
     let dns = provider(&server, ZONE, SECRET);
     let of = |name: &str, kind: &str| server.addresses(name, kind).unwrap();
     assert_eq!(dns.zone().await.unwrap(), ZONE);
