@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use tokio::sync::mpsc;
 
+use crate::bundles;
 use crate::catalogue::graph::Graph;
 use crate::catalogue::life_cycle::LifeCycle;
 use crate::image::MemorySink;
@@ -32,6 +33,7 @@ pub fn documents(text: &[u8]) {
     let _ = bearer(text);
     let _ = Metadata::read(text);
     let _ = ImageReferences::read(text);
+    bundles::described(text);
     if let Ok(graph) = serde_json::from_slice::<Graph>(text) {
         let _ = graph.versions().count();
     }

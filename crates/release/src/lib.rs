@@ -2,6 +2,7 @@
 //! installer program in one of them. Neither a container runtime nor another program is needed.
 
 pub mod availability;
+pub mod bundles;
 pub mod cache;
 pub mod catalogue;
 pub mod error;
@@ -17,6 +18,7 @@ pub mod registry;
 
 pub use assisted_base::http::Proxies;
 pub use availability::{Depth, Survey};
+pub use bundles::{Bundle, Wanted};
 pub use cache::{Bounds, Cache, CacheError, Key, Lease};
 pub use catalogue::{Catalogue, CatalogueError, Origins};
 pub use error::{PullError, RegistryError};

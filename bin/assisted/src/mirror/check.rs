@@ -10,8 +10,9 @@ use assisted_console::{Failure, Global};
 use assisted_core::policy::Versions;
 use assisted_imageserver::Probe;
 use assisted_release::mirror::{Mirrors, Source};
-use assisted_release::{Depth, Reference, Retry, Survey};
+use assisted_release::{Bundle, Depth, Reference, Retry, Session, Survey, Wanted};
 use assisted_service::generator::openshift::RegistryAccess;
+use assisted_wire::cluster_params::CpuArchitecture;
 use clap::Args;
 use futures::{StreamExt, stream};
 use serde::Serialize;
@@ -31,7 +32,7 @@ const RETRY: Retry =
 /// Check whether the mirrors have what an installation takes
 ///
 /// Each image is asked for by its digest where it will be pulled from: the mirrors of REGISTRIES_CONF_FILE, for clusters those of them that
-/// take digests. Nothing is fetched, and registries that are no mirrors are not asked. Exit code 1 says that something is missing.
+/// take digests. Which images operators are made of is read from the catalogues in the mirrors; nothing else is fetched, and registries that are no mirrors are not asked. Exit code 1 says that something is missing.
 #[derive(Args, Debug)]
 pub struct Check {
     #[command(flatten)]
@@ -100,6 +101,10 @@ struct Report {
     release: String,
     images: Vec<Row>,
     catalogues: Vec<Row>,
+    /// What the operators are made of.
+    operators: Vec<Row>,
+    /// What was not looked for, and why.
+    not_covered: Vec<String>,
     files: Vec<Row>,
     /// Whether an installation finds everything.
     complete: bool,
@@ -123,6 +128,7 @@ impl Check {
 
     async fn check(&self, plan: &Plan, access: &RegistryAccess) -> Result<Report, Failure> {
         let session = access.registries.session(self.question.pull_secret()?);
+        let reader = session.clone();
         let depth = if self.layers { Depth::Layers } else { Depth::Manifest };
         let release = parse(&plan.release)?;
         let checked = Checked {
@@ -153,6 +159,8 @@ impl Check {
         });
         let catalogues: Vec<Result<Row, Failure>> =
             stream::iter(catalogues).buffered(at_once).collect().await;
+        let catalogues = catalogues.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let (operators, not_covered) = checked.operators(plan, &catalogues, &reader, at_once).await?;
         let mut files = Vec::new();
         for file in &plan.files {
             files.push(checked.file(&probe, file).await);
@@ -160,10 +168,9 @@ impl Check {
         }
         bar.finish_and_clear();
         let images = images.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let catalogues = catalogues.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let complete = images.iter().chain(&catalogues).chain(&files).all(|row| row.ok);
+        let complete = images.iter().chain(&catalogues).chain(&operators).chain(&files).all(|row| row.ok);
         let (version, release) = (plan.version.clone(), plan.release.clone());
-        Ok(Report { version, release, images, catalogues, files, complete })
+        Ok(Report { version, release, images, catalogues, operators, not_covered, files, complete })
     }
 
     /// Registries that are mirrors.
@@ -244,6 +251,66 @@ impl Checked<'_> {
     /// A catalogue is not pulled under its name where there are mirrors: a CatalogSource names the copy.
     async fn catalogue(&self, name: &str, wanted: &Reference) -> Row {
         self.found(name, wanted, self.mirrors.all_copies(wanted)).await
+    }
+
+    /// The images of operators, as the catalogues tell them that were found; and of which operators they could not be told.
+    async fn operators(
+        &self,
+        plan: &Plan,
+        found: &[Row],
+        session: &Session,
+        at_once: usize,
+    ) -> Result<(Vec<Row>, Vec<String>), Failure> {
+        let (mut needed, mut not_covered) = (Vec::new(), Vec::new());
+        for (catalogue, row) in plan.catalogues.iter().zip(found) {
+            let wanted: Vec<_> = catalogue
+                .packages
+                .iter()
+                .map(|package| Wanted { package: package.name.clone(), channel: package.channel.clone() })
+                .collect();
+            let told = match (&row.at, plan.architectures.first()) {
+                (Some(at), Some(architecture)) => self.bundles(session, at, *architecture, &wanted).await,
+                _ => Err("the catalogue was not found".to_owned()),
+            };
+            match told {
+                Err(why) => {
+                    let names: Vec<_> = wanted.iter().map(|one| one.package.as_str()).collect();
+                    not_covered.push(format!("images of {}: {why}", names.join(", ")));
+                }
+                Ok(told) => {
+                    for (one, bundles) in wanted.iter().zip(told) {
+                        match bundles {
+                            Ok(bundles) => needed.extend(bundles),
+                            Err(why) => {
+                                not_covered
+                                    .push(format!("images of {}: in {}: {why}", one.package, row.what));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        let images = needed.iter().flat_map(|bundle| bundle.images.iter().map(|image| (&bundle.name, image)));
+        let rows = images.map(|(name, image)| async move {
+            Ok(self.image(name, &parse(image)?, Puller::Cluster, false).await)
+        });
+        let rows: Vec<Result<Row, Failure>> = stream::iter(rows).buffered(at_once).collect().await;
+        Ok((rows.into_iter().collect::<Result<_, _>>()?, not_covered))
+    }
+
+    /// What a catalogue says of packages, where it was found.
+    async fn bundles(
+        &self,
+        session: &Session,
+        at: &str,
+        architecture: CpuArchitecture,
+        wanted: &[Wanted],
+    ) -> Result<Vec<Result<Vec<Bundle>, String>>, String> {
+        let at: Reference = at.parse().map_err(|error| format!("{at}: {error}"))?;
+        match timeout_at(self.until, session.bundles(&at, architecture, wanted)).await {
+            Ok(told) => told.map_err(|error| format!("the catalogue can't be read: {error}")),
+            Err(_) => Err(OVER.to_owned()),
+        }
     }
 
     /// Whether an image is in one of its mirrors, else at its own place, where that is a mirror or may be asked.
@@ -344,9 +411,12 @@ impl State {
 impl Report {
     fn table(&self, all: bool) -> String {
         let mut text = format!("OpenShift {}, {}", self.version, self.release);
-        for (what, rows) in
-            [("images", &self.images), ("catalogues", &self.catalogues), ("files", &self.files)]
-        {
+        for (what, rows) in [
+            ("images", &self.images),
+            ("catalogues", &self.catalogues),
+            ("images of operators", &self.operators),
+            ("files", &self.files),
+        ] {
             if rows.is_empty() {
                 continue;
             }
@@ -361,6 +431,9 @@ impl Report {
                 [row.name.clone(), row.what.clone(), row.state.as_str().to_owned(), told]
             });
             let _ = write!(text, "\n\n{}\n", table(["NAME", "WHAT", "STATE", "WHERE, OR WHY"], rows));
+        }
+        for left in &self.not_covered {
+            let _ = write!(text, "\nnot looked for: {left}");
         }
         text
     }

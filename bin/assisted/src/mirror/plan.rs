@@ -32,7 +32,7 @@ pub(super) struct Plan {
     pub release: String,
     /// The release itself, what it is made of, and what this service brings.
     pub images: Vec<NeededImage>,
-    /// Where operators come from. Which images those are made of stands in the catalogues.
+    /// Where operators come from. Which images those are made of stands in the catalogues: `assisted mirror check` reads it there.
     pub catalogues: Vec<Catalogue>,
     pub files: Vec<NeededFile>,
 }

@@ -29,4 +29,5 @@ mod stock_clients;
 mod storage;
 mod traces;
 mod up;
+mod upgrade;
 mod watch;

@@ -105,13 +105,20 @@ impl Site {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// Whether everything is there, and the rows of what is not: state and reason by name.
-    fn check(&self, args: &[&str], more: &[(&str, &str)]) -> (bool, Vec<(String, String, String)>) {
+    fn report(&self, args: &[&str], more: &[(&str, &str)]) -> Value {
         let output = self.mirror(&[&["check", "-o", "json"], args].concat(), more);
         let report: Value =
             serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
         assert_eq!(output.status.code(), Some(i32::from(report["complete"] == false)), "{report}");
-        let rows = ["images", "catalogues", "files"].iter().flat_map(|kind| report[kind].as_array().unwrap());
+        report
+    }
+
+    /// Whether everything is there, and the rows of what is not: state and reason by name.
+    fn check(&self, args: &[&str], more: &[(&str, &str)]) -> (bool, Vec<(String, String, String)>) {
+        let report = self.report(args, more);
+        let rows = ["images", "catalogues", "operators", "files"]
+            .iter()
+            .flat_map(|kind| report[kind].as_array().unwrap());
         let bad = rows.filter(|row| row["ok"] == false).map(|row| {
             let part = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
             (part("name"), part("state"), part("why"))
@@ -200,6 +207,73 @@ fn what_mirrors_lack_is_told_with_its_remedy() {
     let (_, bad) = site.check(&["--time-limit", "0"], &[("OS_IMAGES", &vendor.to_string())]);
     assert_eq!(bad.last().unwrap().1, "no-mirror");
     assert_eq!(bad[0].1, "not-asked");
+}
+
+#[test]
+fn images_of_operators_are_looked_for_as_their_catalogue_tells() {
+    let site = Site::new();
+    let vendor = "registry.redhat.io";
+    site.write_rules(&[
+        (RELEASES, "ocp/release"),
+        (PARTS, "ocp/art"),
+        (CONTROLLERS, "edge"),
+        (&format!("{vendor}/redhat"), "redhat"),
+        (&format!("{vendor}/lvms4"), "lvms4"),
+    ]);
+    let lvm = ["--operator", "lvm"];
+    let package = site.plan(&lvm)["catalogues"][0]["packages"][0].clone();
+    // Where no channel is subscribed to, it is the package's own default.
+    let (name, channel) = (package["name"].as_str().unwrap(), package["channel"].as_str().unwrap_or("other"));
+
+    // Without the catalogue nobody knows what the operator is made of, and that is said.
+    let report = site.report(&lvm, &[]);
+    assert_eq!((&report["complete"], &report["operators"]), (&json!(false), &json!([])));
+    let told = report["not_covered"][0].as_str().unwrap();
+    assert!(told.contains(name) && told.contains("the catalogue was not found"), "{report}");
+
+    let push = |repository: &str, tag: Option<&str>, image: &Image| {
+        digest(&site.runtime.block_on(oci::push(&site.registry, repository, tag, image)).unwrap())
+    };
+    let (bundle, operator) =
+        (push("lvms4/bundle", None, &image("bundle")), push("lvms4/operator", None, &image("operator")));
+    let of = |name: &str, digest: &str| format!("{vendor}/lvms4/{name}@{digest}");
+    let description = [
+        json!({"schema": "olm.package", "name": name, "defaultChannel": "other"}),
+        json!({"schema": "olm.channel", "package": name, "name": channel, "entries": [{"name": "lvms.v2", "replaces": "lvms.v1"}, {"name": "lvms.v1"}]}),
+        json!({"schema": "olm.bundle", "package": name, "name": "lvms.v1", "image": of("bundle", &site.other)}),
+        json!({"schema": "olm.bundle", "package": name, "name": "lvms.v2", "image": of("bundle", &bundle),
+            "relatedImages": [{"name": "", "image": of("bundle", &bundle)}, {"name": "operator", "image": of("operator", &operator)}]}),
+    ];
+    let description = description.map(|document| document.to_string()).join("\n");
+    let layer =
+        Layer::new().unwrap().file(&format!("configs/{name}/catalog.json"), description.as_bytes()).unwrap();
+    let catalogue = Image::new("amd64", vec![layer.finish().unwrap()]).unwrap();
+    push("redhat/redhat-operator-index", Some("v4.20"), &catalogue);
+
+    let report = site.report(&lvm, &[]);
+    assert_eq!((&report["complete"], &report["not_covered"]), (&json!(true), &json!([])), "{report}");
+    let rows = report["operators"].as_array().unwrap();
+    let found: Vec<_> =
+        rows.iter().map(|row| (row["name"].as_str().unwrap(), row["what"].as_str().unwrap())).collect();
+    let expected = [of("bundle", &bundle), of("operator", &operator)];
+    assert_eq!(found, [("lvms.v2", expected[0].as_str()), ("lvms.v2", expected[1].as_str())]);
+
+    // Of an operator that the catalogue lacks nothing can be told; that is said by its name.
+    let report = site.report(&["--operator", "lvm", "--operator", "cnv"], &[]);
+    let told = report["not_covered"][0].as_str().unwrap();
+    assert!(told.contains("kubevirt-hyperconverged") && told.contains("it has no configs/"), "{report}");
+    assert_eq!((&report["complete"], rows.len()), (&json!(true), 2));
+
+    site.lose("lvms4/operator", &operator);
+    let (complete, bad) = site.check(&lvm, &[]);
+    let bad: Vec<_> = bad.iter().map(|(name, state, _)| (name.as_str(), state.as_str())).collect();
+    assert_eq!((complete, bad), (false, vec![("lvms.v2", "missing")]));
+    let table = text(&site.mirror(&["check", "--operator", "lvm", "--operator", "cnv"], &[]).stdout);
+    assert!(
+        table.contains("1 of 2 images of operators are there")
+            && table.contains("not looked for: images of kubevirt"),
+        "{table}"
+    );
 }
 
 #[test]
