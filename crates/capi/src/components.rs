@@ -23,7 +23,7 @@ pub struct Components {
     role: &'static Role,
     webhooks: &'static Webhooks,
     namespace: &'static str,
-    /// Variables of the process that can be set, with what they are otherwise; clusterctl takes an empty text for none.
+    /// Variables of the process that can be set, with what they are otherwise.
     variables: &'static [(&'static str, &'static str)],
 }
 
@@ -86,6 +86,10 @@ pub fn metadata(version: &str) -> String {
 /// Values stay texts, whatever is said: YAML would read `8090` as a number.
 fn quoted(text: &str) -> String {
     let line = |line: &str| match line.split_once("value: ${") {
+        // Without these quotes clusterctl refuses to go on until somebody sets the variable.
+        Some((begin, rest)) if rest.ends_with(":=}") => {
+            format!("{begin}value: ${{{}\"\"}}\n", rest.trim_end_matches('}'))
+        }
         Some((begin, rest)) => format!("{begin}value: \"${{{rest}\"\n"),
         None => format!("{line}\n"),
     };
