@@ -113,7 +113,10 @@ impl Components {
         for definition in definition::OURS {
             let mut definition: Value = serde_yaml_ng::from_str(definition)?;
             if definition["spec"]["group"] == self.group {
-                definition["spec"]["conversion"] = json!(conversion(&target, None));
+                // A kind of one version has nothing to convert.
+                if self.webhooks.definitions.iter().any(|name| definition["metadata"]["name"] == *name) {
+                    definition["spec"]["conversion"] = json!(conversion(&target, None));
+                }
                 add(&definition)?;
             }
         }

@@ -1,7 +1,8 @@
 //! The published definitions: of our kinds as they are installed, of others as tests install them.
 //!
 //! They are the published ones to the letter, but for what they say to people: names, schemas with their defaults, patterns
-//! and rules, printer columns, subresources.
+//! and rules, printer columns, subresources. Where control planes depart from that, so that a ClusterClass can make them, stands in
+//! `docs/adr/0023-control-planes-of-a-class.md`, and in the list of the test that compares them.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
@@ -16,6 +17,7 @@ pub const OURS: &[&str] = &[
     include_str!("../definitions/bootstrap.cluster.x-k8s.io/openshiftassistedconfigs.yaml"),
     include_str!("../definitions/bootstrap.cluster.x-k8s.io/openshiftassistedconfigtemplates.yaml"),
     include_str!("../definitions/controlplane.cluster.x-k8s.io/openshiftassistedcontrolplanes.yaml"),
+    include_str!("../definitions/controlplane.cluster.x-k8s.io/openshiftassistedcontrolplanetemplates.yaml"),
     include_str!("../definitions/extensions.hive.openshift.io/agentclusterinstalls.yaml"),
 ];
 
@@ -35,6 +37,7 @@ pub const OTHERS: &[&str] = &[
     include_str!("../definitions/hive.openshift.io/clusterdeployments.yaml"),
     include_str!("../definitions/hive.openshift.io/clusterimagesets.yaml"),
     include_str!("../definitions/infrastructure.cluster.x-k8s.io/metal3clusters.yaml"),
+    include_str!("../definitions/infrastructure.cluster.x-k8s.io/metal3clustertemplates.yaml"),
     include_str!("../definitions/infrastructure.cluster.x-k8s.io/metal3machines.yaml"),
     include_str!("../definitions/infrastructure.cluster.x-k8s.io/metal3machinetemplates.yaml"),
     include_str!("../definitions/machineconfiguration.openshift.io/machineconfigpools.yaml"),

@@ -283,7 +283,11 @@ async fn create(
         owner: &of_plane,
         cluster: &of_cluster,
     };
-    let reference = &plane.spec.machine_template.infrastructure_ref;
+    let Some(reference) = &plane.spec.machine_template.infrastructure_ref else {
+        let error = CloneError::Template("spec.machineTemplate.infrastructureRef says none".to_owned());
+        report.say(says::CLONING_FAILED.with(&[&error.to_string()]));
+        return Err(scaling(&error.to_string()));
+    };
     // One that has been given something to boot was in use.
     let is_used = |name: &str| {
         let config = get(&provider.cache.configs, &ObjectKey::new(&namespace, name));

@@ -6,6 +6,7 @@
 //! Cluster API ([`kubeconfig`]); a cluster that runs is upgraded by its own operator ([`upgrade`]). What a pass finds out is told in one
 //! status ([`report`]), whatever of it fails.
 
+mod class;
 mod image_registry;
 mod install_config;
 mod installation;

@@ -29,7 +29,7 @@ use super::provider::Provider;
 use super::release::{Known, Question};
 use super::report::{Report, is_true, was_initialized};
 use super::scale::Stage;
-use super::{kubeconfig, machines, removal, upgrade, version, workload};
+use super::{class, kubeconfig, machines, removal, upgrade, version, workload};
 use crate::objects::{failed, owner, paused};
 use crate::pull_secret;
 
@@ -66,7 +66,10 @@ impl Reconciler for ControlPlaneReconciler {
         report.say(says::NOT_PAUSED.with(&[]));
         report.say(says::NOT_DELETING.with(&[]));
         let plane = self.keep(&plane).await?;
-        Box::pin(self.advance(&plane, &cluster, &mut report)).await;
+        match class::resolved(&plane) {
+            Ok(resolved) => Box::pin(self.advance(&resolved, &cluster, &mut report)).await,
+            Err(why) => report.say(says::MACHINE_FAILED.with(&[&why])),
+        }
         self.show(&plane, &report).await?;
         match report.failure {
             Some(failure) => Err(failure),
@@ -251,7 +254,7 @@ impl ControlPlaneReconciler {
                 let status = plane.status.as_ref();
                 let current = status.map(|status| status.distribution_version.as_str()).unwrap_or_default();
                 if current.is_empty() || current == version::plain(&plane.spec.distribution_version) {
-                    report.version = Some(kubernetes.clone());
+                    report.version = Some(class::version(plane, kubernetes));
                 }
             }
             Err(why) => report.say(says::VERSION_UNAVAILABLE.with(&[why])),

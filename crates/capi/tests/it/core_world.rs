@@ -33,7 +33,7 @@ use assisted_testkit::oci::{OPENSHIFT_INSTALL, push_release};
 use assisted_testkit::{Access, DockerRegistry};
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use assisted_wire::version::ReleaseImages;
-use k8s_openapi::api::core::v1::{Namespace, Node, Secret};
+use k8s_openapi::api::core::v1::{Node, Secret};
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
@@ -109,10 +109,6 @@ impl World {
             GROUPS.contains(&group) && group != "cluster.x-k8s.io" && !(alone && is_of_hub(group))
         };
         define_groups(&client, is_wanted).await;
-        let mut own = Namespace::default();
-        own.metadata.name = Some(NAMESPACE.to_owned());
-        Api::all(client.clone()).create(&PostParams::default(), &own).await.unwrap();
-
         let images = tempfile::tempdir().unwrap();
         let registry = DockerRegistry::start(images.path(), &Access::default()).unwrap();
         for version in [VERSION, NEXT_VERSION] {
@@ -222,17 +218,31 @@ impl World {
 
     /// Applies the examples of the documentation, changed by the test.
     pub async fn apply_examples(&self, change: impl Fn(&str) -> String) {
+        self.kubectl(&["create", "namespace", NAMESPACE]).await;
         self.apply_examples_to(NAMESPACE, change).await;
     }
 
     /// The same, in another namespace.
     pub async fn apply_examples_to(&self, namespace: &'static str, change: impl Fn(&str) -> String) {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/cluster-api");
         for file in ["registries", "cluster", "control-plane", "workers"] {
-            let text = std::fs::read_to_string(folder.join(format!("{file}.yaml"))).unwrap();
-            let text = change(&text.replace(REGISTRY, &self.registry));
-            self.apply(namespace, text).await;
+            self.apply(namespace, change(&self.example(&format!("cluster-api/{file}")))).await;
         }
+    }
+
+    /// Applies the examples of a cluster by a class.
+    pub async fn apply_class(&self) {
+        self.kubectl(&["create", "namespace", NAMESPACE]).await;
+        for file in ["cluster-api/registries", "cluster-class/class", "cluster-class/cluster"] {
+            self.apply(NAMESPACE, self.example(file)).await;
+        }
+    }
+
+    /// A file of the documentation's examples, with the test's registry in it.
+    pub fn example(&self, file: &str) -> String {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
+        std::fs::read_to_string(folder.join(format!("{file}.yaml")))
+            .unwrap()
+            .replace(REGISTRY, &self.registry)
     }
 
     /// Applies a manifest.

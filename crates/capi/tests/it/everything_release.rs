@@ -74,8 +74,13 @@ fn everything_of_a_release_is_taken_by_clusterctl() {
     }
     let definitions = get(&["crd", selector]);
     let definitions = definitions["items"].as_array().unwrap();
-    assert_eq!(definitions.len(), 3);
-    for definition in definitions {
+    assert_eq!(definitions.len(), 4);
+    let (converted, plain): (Vec<_>, Vec<_>) = definitions
+        .iter()
+        .partition(|definition| definition["spec"]["versions"].as_array().unwrap().len() > 1);
+    assert_eq!(plain.len(), 1);
+    assert_eq!(plain[0]["spec"]["conversion"]["strategy"], "None");
+    for definition in converted {
         let service = &definition["spec"]["conversion"]["webhook"]["clientConfig"]["service"];
         assert_eq!(service["path"], "/convert", "{definition:#}");
         assert!(service["namespace"].as_str().unwrap().starts_with("assisted-capi-"));

@@ -13,3 +13,4 @@ pub mod metal3_machine_template;
 pub mod openshift_assisted_config;
 pub mod openshift_assisted_config_template;
 pub mod openshift_assisted_control_plane;
+pub mod openshift_assisted_control_plane_template;

@@ -75,6 +75,7 @@ pub fn all() -> Vec<Kind> {
         ),
         kind::<cluster_api::openshift_assisted_control_plane::v1alpha2::OpenshiftAssistedControlPlane>(true),
         kind::<cluster_api::openshift_assisted_control_plane::v1alpha3::OpenshiftAssistedControlPlane>(true),
+        kind::<cluster_api::openshift_assisted_control_plane_template::v1alpha3::OpenshiftAssistedControlPlaneTemplate>(true),
         kind::<cluster_api::cluster::Cluster>(false),
         kind::<cluster_api::machine::Machine>(false),
         kind::<cluster_api::machine_deployment::MachineDeployment>(false),

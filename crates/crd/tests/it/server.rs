@@ -259,9 +259,27 @@ const REFUSED: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "OpenshiftAssistedControlPlane",
-        "/spec/distributionVersion",
+        "/spec",
+        r#"{"machineTemplate": {"spec": {"infrastructureRef": {"apiGroup": "a", "kind": "B", "name": "c"}}}}"#,
+        "distributionVersion is required, as version where a topology says it",
+    ),
+    (
+        "OpenshiftAssistedControlPlane",
+        "/spec/version",
+        r#""v4.20.0""#,
+        "version and distributionVersion say different things: leave distributionVersion out",
+    ),
+    (
+        "OpenshiftAssistedControlPlane",
+        "/spec/machineTemplate",
+        r#"{"metadata": {"labels": {"a": "b"}}}"#,
+        "infrastructureRef is required, as spec.infrastructureRef where a topology says it",
+    ),
+    (
+        "OpenshiftAssistedControlPlaneTemplate",
+        "/spec/template/spec",
         "null",
-        "spec.distributionVersion: Required value",
+        "spec.template.spec: Required value",
     ),
     (
         "MachineOSConfig",

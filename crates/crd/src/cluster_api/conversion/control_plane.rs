@@ -31,9 +31,11 @@ pub(super) fn up(said: &Value) -> Result<Value, Error> {
             deletion: (deletion != MachineDeletion::default()).then_some(deletion),
             infrastructure_ref: reference_up(template.infrastructure_ref),
             metadata: template.metadata,
+            spec: None,
         },
         openshift_assisted_config_spec: spec.openshift_assisted_config_spec.map(spec_up),
         replicas: spec.replicas,
+        version: String::new(),
     };
     let status = status.map(|status| status_up(status, spec.replicas));
     serde_json::to_value(Hub { spec, status })
@@ -49,7 +51,7 @@ pub(super) fn down(said: &Value) -> Result<Value, Error> {
         config: spec.config,
         distribution_version: spec.distribution_version,
         machine_template: old::MachineTemplate {
-            infrastructure_ref: reference_down(template.infrastructure_ref),
+            infrastructure_ref: template.infrastructure_ref.map(reference_down).unwrap_or_default(),
             metadata: template.metadata,
             node_deletion_timeout: duration(deletion.node_deletion_timeout_seconds),
             node_drain_timeout: duration(deletion.node_drain_timeout_seconds),
@@ -61,13 +63,17 @@ pub(super) fn down(said: &Value) -> Result<Value, Error> {
     serde_json::to_value(Old { spec, status })
 }
 
-fn reference_up(reference: ObjectReference) -> ContractReference {
+/// Nothing of one that says nothing: a topology says it elsewhere.
+fn reference_up(reference: ObjectReference) -> Option<ContractReference> {
+    if reference == ObjectReference::default() {
+        return None;
+    }
     let version = reference.api_version.unwrap_or_default();
-    ContractReference {
+    Some(ContractReference {
         api_group: version.split_once('/').map(|(group, _)| group.to_owned()).unwrap_or_default(),
         kind: reference.kind.unwrap_or_default(),
         name: reference.name.unwrap_or_default(),
-    }
+    })
 }
 
 fn reference_down(reference: ContractReference) -> ObjectReference {

@@ -25,6 +25,7 @@ pub struct OpenshiftAssistedControlPlaneSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<ControlPlaneConfig>,
     /// Version of OpenShift.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub distribution_version: String,
     /// What each control plane machine is made of.
     pub machine_template: MachineTemplate,
@@ -34,6 +35,9 @@ pub struct OpenshiftAssistedControlPlaneSpec {
     /// How many machines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
+    /// Version of OpenShift as a topology of Cluster API says it, with a `v` before it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub version: String,
 }
 
 /// What each control plane machine is made of.
@@ -44,10 +48,26 @@ pub struct MachineTemplate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion: Option<MachineDeletion>,
     /// Template of the infrastructure's machines.
-    pub infrastructure_ref: ContractReference,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub infrastructure_ref: Option<ContractReference>,
     /// Labels and annotations of each machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<TemplateMetadata>,
+    /// What a topology of Cluster API says of each machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spec: Option<MachineTemplateSpec>,
+}
+
+/// What a topology of Cluster API says of each machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct MachineTemplateSpec {
+    /// How long each step of a machine's deletion may take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deletion: Option<MachineDeletion>,
+    /// Template of the infrastructure's machines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub infrastructure_ref: Option<ContractReference>,
 }
 
 /// The control plane as it is.
