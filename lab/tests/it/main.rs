@@ -6,6 +6,7 @@ mod accelerator;
 mod cleaning;
 mod discovery;
 mod disk;
+mod image_mode;
 mod namespaces;
 mod network;
 mod redfish;
