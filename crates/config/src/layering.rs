@@ -5,7 +5,7 @@ use crate::topic::topic;
 topic! {
     /// Image mode at installation (onClusterLayering): images of nodes that are built while their cluster is installed.
     Layering {
-        /// Whether clusters may ask for image mode. It is tried in parts, and has installed no cluster yet.
+        /// Whether clusters may ask for image mode. It is a preview: clusters are installed with it in a lab, on no machines of their own yet.
         preview: bool = false, "OCL_PREVIEW";
         /// The oldest release that can be installed in image mode.
         min_openshift_version: String = "4.21.0-0".to_owned(), "OCL_MIN_OPENSHIFT_VERSION";

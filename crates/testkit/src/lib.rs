@@ -9,6 +9,7 @@ mod ignition;
 pub mod install_config;
 mod kafka;
 pub mod kube;
+pub mod layering;
 mod listener;
 mod local_server;
 mod name_server;

@@ -7,6 +7,7 @@ mod cleaning;
 mod discovery;
 mod disk;
 mod hub;
+mod image_mode;
 mod namespaces;
 mod network;
 mod redfish;

@@ -14,12 +14,12 @@ use crate::support::{console, has_node, output, run, text};
 /// How long an installation may take. Each takes two to four minutes where nothing else runs.
 const LIMIT: u64 = 20;
 /// How long the lab may take for anything else.
-const COMMAND: Duration = Duration::from_secs(5 * 60);
+pub(crate) const COMMAND: Duration = Duration::from_secs(5 * 60);
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A cluster that is being installed, or was; its lab ends when this is dropped.
-struct Cluster {
-    dir: tempfile::TempDir,
+pub(crate) struct Cluster {
+    pub(crate) dir: tempfile::TempDir,
     lab: Child,
     names: Vec<String>,
 }
@@ -42,7 +42,7 @@ fn lab(verb: &str, dir: &Path) -> Command {
 
 impl Cluster {
     /// Installs a cluster whose machines have these names, and leaves it running.
-    fn install(options: &[&str], names: &[&str]) -> Self {
+    pub(crate) fn install(options: &[&str], names: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let names = names.iter().map(|name| (*name).to_owned()).collect();
         let mut command = tied(&built("assisted-lab").unwrap());
@@ -68,7 +68,7 @@ impl Cluster {
         cluster
     }
 
-    fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         let bytes = std::fs::read(self.dir.path().join(name)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
@@ -78,13 +78,13 @@ impl Cluster {
     }
 
     /// For whoever reads why a test failed.
-    fn everything(&self) -> String {
+    pub(crate) fn everything(&self) -> String {
         let consoles: String = self.names.iter().map(|name| console(&self.dir.path().join(name))).collect();
         format!("{}\n{}{consoles}", self.told(), self.read("complaints"))
     }
 
     /// These were told, in this order.
-    fn said(&self, texts: &[&str]) {
+    pub(crate) fn said(&self, texts: &[&str]) {
         let told = self.told();
         let mut rest = told.as_str();
         for text in texts {
@@ -103,18 +103,18 @@ impl Cluster {
     }
 
     /// A program in the lab's network.
-    fn exec(&self, words: &[&str]) -> Command {
+    pub(crate) fn exec(&self, words: &[&str]) -> Command {
         let mut command = lab("exec", self.dir.path());
         command.arg("--").args(words).current_dir(self.dir.path());
         command
     }
 
-    fn kubectl(&self, words: &[&str]) -> Command {
+    pub(crate) fn kubectl(&self, words: &[&str]) -> Command {
         let kubectl = assisted_testkit::kubernetes::find("kubectl").unwrap();
         self.exec(&[&[text(&kubectl), "--kubeconfig", "kubeconfig", "--request-timeout=20s"], words].concat())
     }
 
-    fn object(&self, words: &[&str]) -> Value {
+    pub(crate) fn object(&self, words: &[&str]) -> Value {
         let output = run(self.kubectl(words).args(["-o", "json"]));
         serde_json::from_slice(&output.stdout).unwrap()
     }
@@ -282,101 +282,6 @@ fn a_worker_is_missing_and_another_is_added_while_the_service_is_killed() {
     cluster.service_answers_nobody_unknown();
     cluster.has_configs();
     cluster.stands_on(&names[..3]);
-}
-
-/// The processes of a machine, by the number of its network.
-fn processes(cluster: &Cluster, number: usize) -> Vec<String> {
-    let record: Value = serde_json::from_str(&cluster.read("lab.json")).unwrap();
-    let network = record["namespace"].as_str().unwrap_or_else(|| panic!("{record}"));
-    let listed = run(Command::new("ip").args(["netns", "pids", &format!("{network}-{number}")]));
-    String::from_utf8(listed.stdout).unwrap().split_whitespace().map(str::to_owned).collect()
-}
-
-/// Image mode: the images of both pools are built by the real podman while the cluster is installed, every node's first start from its disk is in
-/// its pool's image, and the cluster has taken the images over.
-#[test]
-fn everything_nodes_start_in_images_that_are_built_while_they_are_installed() {
-    let names = ["master-0", "master-1", "master-2", "worker-0"];
-    // Nobody can have guessed it.
-    let nonce = std::fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap().trim().to_owned();
-    let given = tempfile::tempdir().unwrap();
-    let containerfile = given.path().join("Containerfile");
-    let user = format!(
-        "FROM configs AS final\nRUN mkdir -p /usr/ocl && echo {nonce} > /usr/ocl/nonce && ostree container commit\n"
-    );
-    std::fs::write(&containerfile, user).unwrap();
-    let shape = ["--topology", "compact", "--workers", "1", "--image-mode", text(&containerfile)];
-    let cluster = Cluster::install(&shape, &names);
-
-    // What runs on each node sees what the build has made.
-    for (number, name) in names.iter().enumerate() {
-        let seen = processes(&cluster, number).iter().any(|id| {
-            std::fs::read_to_string(format!("/proc/{id}/root/usr/ocl/nonce"))
-                .is_ok_and(|found| found.trim() == nonce)
-        });
-        assert!(seen, "{name} has not started in its image\n{}", cluster.everything());
-    }
-
-    for pool in ["master", "worker"] {
-        let config = cluster.object(&["get", "machineosconfig", pool]);
-        let image = config["status"]["currentImagePullSpec"].as_str().unwrap_or_else(|| panic!("{config}"));
-        let (repository, digest) = image.split_once("@sha256:").unwrap();
-        assert_eq!(repository, format!("api-int.lab.example.com:22626/ocl/os-image-{pool}"));
-        assert!(
-            config["metadata"]["annotations"]["machineconfiguration.openshift.io/pre-built-image"].is_null(),
-            "{config}"
-        );
-        let state = cluster.object(&["get", "machineconfigpool", pool]);
-        let rendered = state["spec"]["configuration"]["name"].as_str().unwrap();
-        let rendered = cluster.object(&["get", "machineconfig", rendered]);
-        assert_eq!(rendered["spec"]["osImageURL"], image);
-        // Each control plane node serves it, with the bytes that the digest is of, to those with credentials.
-        for (number, name) in names[..3].iter().enumerate() {
-            let address = format!(
-                "https://192.168.126.1{number}:22626/v2/ocl/os-image-{pool}/manifests/sha256:{digest}"
-            );
-            let ca = cluster
-                .dir
-                .path()
-                .join(name)
-                .join("root/etc/containers/certs.d/api-int.lab.example.com:22626/ca.crt");
-            let accept = "Accept: application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json";
-            let ask = |options: &[&str]| {
-                let curl = ["curl", "-s", "--cacert", text(&ca), "-H", accept];
-                output(&mut cluster.exec(&[&curl[..], options, &[&address]].concat()), COMMAND).stdout
-            };
-            let stranger = ask(&["-o", "/dev/null", "-w", "%{http_code}"]);
-            assert_eq!(String::from_utf8_lossy(&stranger), "401", "{name}");
-            let secret = cluster.dir.path().join(name).join("root/var/lib/kubelet/config.json");
-            let secret: Value = serde_json::from_slice(&std::fs::read(secret).unwrap()).unwrap();
-            let auth = secret["auths"]["localhost:22626"]["auth"].as_str().unwrap();
-            let manifest = cluster.dir.path().join("manifest");
-            ask(&["-H", &format!("Authorization: Basic {auth}"), "-o", text(&manifest)]);
-            let sum = run(Command::new("sha256sum").arg(&manifest)).stdout;
-            assert!(
-                String::from_utf8_lossy(&sum).starts_with(digest),
-                "{name}: {}",
-                String::from_utf8_lossy(&std::fs::read(&manifest).unwrap())
-            );
-        }
-    }
-    for (number, name) in names.iter().enumerate() {
-        let node = cluster.object(&["get", "node", name]);
-        let annotation = |key: &str| {
-            node["metadata"]["annotations"][format!("machineconfiguration.openshift.io/{key}")].clone()
-        };
-        assert_eq!(annotation("currentImage"), annotation("desiredImage"));
-        let pool = if number < 3 { "master" } else { "worker" };
-        assert!(
-            annotation("currentImage").as_str().unwrap().contains(&format!("/ocl/os-image-{pool}@sha256:")),
-            "{node}"
-        );
-        // The release's own system stays as the second entry.
-        assert!(cluster.dir.path().join(name).join("partitions/boot/loader/entries/ostree-1.conf").is_file());
-        // Nothing that hosts are configured with has it: it came by the image.
-        let config = cluster.read(&format!("{name}/ignition/cache.json"));
-        assert!(!config.is_empty() && !config.contains(&nonce), "{name}");
-    }
 }
 
 #[test]

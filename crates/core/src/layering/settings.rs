@@ -222,8 +222,8 @@ impl OnClusterLayering {
 
     fn check_enabled(&self, policy: &Policy) -> Result<(), String> {
         if !policy.layering.preview {
-            return Err("mode is Enabled, which this service takes with OCL_PREVIEW=true only: image mode at installation is tried \
-                        in parts, and has installed no cluster yet"
+            return Err("mode is Enabled, which this service takes with OCL_PREVIEW=true only: image mode at installation is a \
+                        preview: clusters are installed with it in a lab, on no machines of their own yet"
                 .to_owned());
         }
         if self.machine_os_configs() == MachineOsConfigs::Required {

@@ -20,29 +20,11 @@ use crate::model::facts::Facts;
 use crate::model::layering::ManifestObject;
 use crate::validation::testing::{disk, facts, inventory};
 
-/// A MachineOSConfig that fits.
-pub(crate) fn config(pool: &str) -> Value {
-    json!({
-        "apiVersion": "machineconfiguration.openshift.io/v1",
-        "kind": "MachineOSConfig",
-        "metadata": {"name": pool},
-        "spec": {
-            "machineConfigPool": {"name": pool},
-            "imageBuilder": {"imageBuilderType": "Job"},
-            "renderedImagePushSecret": {"name": "os-image-push"},
-            "renderedImagePushSpec": format!("registry.example.com/acme/os-{pool}:latest"),
-            "containerFile": [{"containerfileArch": "NoArch", "content": "FROM configs AS final\nRUN dnf -y install tcpdump"}],
-        },
-    })
-}
+pub(crate) use assisted_testkit::layering::machine_os_config as config;
 
 /// The secret that it names.
 pub(crate) fn secret() -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/dockerconfigjson",
-        "metadata": {"name": "os-image-push", "namespace": "openshift-machine-config-operator"},
-        "stringData": {".dockerconfigjson": r#"{"auths":{"registry.example.com":{"auth":"dTpw"}}}"#},
-    })
+    assisted_testkit::layering::push_secret("kubernetes.io/dockerconfigjson")
 }
 
 /// Three control plane hosts and a worker that are fit for image mode, with what overrides and manifests say.

@@ -42,3 +42,17 @@ pub mod agent_cluster_install {
         STOPPED_NOT_AVAILABLE = "Stopped" Unknown "NotAvailable" "Information not available";
     }
 }
+
+/// The condition of clusters in image mode (ocl-day1 §B10.5): an addition, which others don't have.
+pub mod on_cluster_layering {
+    use crate::condition::outcomes;
+
+    outcomes! {
+        DISABLED = "OnClusterLayering" False "Disabled" "The cluster is not installed in image mode";
+        PENDING = "OnClusterLayering" False "Pending" "{}";
+        BUILDING = "OnClusterLayering" False "Building" "{}";
+        READY = "OnClusterLayering" True "Ready" "{}";
+        ADOPTED = "OnClusterLayering" True "Adopted" "{}";
+        FAILED = "OnClusterLayering" False "Failed" "{}";
+    }
+}

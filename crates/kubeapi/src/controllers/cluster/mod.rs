@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use assisted_core::layering::enabled_in;
 use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
@@ -130,6 +131,14 @@ impl ClusterReconciler {
             Some(found) => self.links(found).await?,
             None => Default::default(),
         };
+        let images = match &described {
+            Some(found) if enabled_in(&found.cluster.install_config_overrides).is_some() => {
+                let clusters = self.hub.service.clusters();
+                let images = clusters.get_layering(&self.hub.caller(), found.cluster.id).await;
+                Some(images.map_err(|error| broken(&error))?)
+            }
+            _ => None,
+        };
         let seen = status::Seen {
             cluster,
             problem: problem.as_ref(),
@@ -138,6 +147,7 @@ impl ClusterReconciler {
             counts: &counts,
             events_url: &events_url,
             logs_url: logs_url.as_deref(),
+            images: images.as_ref(),
         };
         let api = self.hub.api::<AgentClusterInstall>(&key.namespace);
         // What was written of it meanwhile (metadata of the cluster) stays: the status alone is compared.

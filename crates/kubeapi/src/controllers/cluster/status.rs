@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 
 use assisted_crd::agent_install::conditions::agent::SPEC_SYNCED_OK;
 use assisted_crd::common::{DebugInfo, ValidationResult};
-use assisted_crd::condition::{Statement, set};
+use assisted_crd::condition::{Statement, find, set};
 use assisted_crd::hive_extensions::agent_cluster_install::{
     AgentClusterInstallStatus, ClusterProgress, MachineNetwork, PlatformType,
 };
-use assisted_crd::hive_extensions::conditions::agent_cluster_install as conditions;
+use assisted_crd::hive_extensions::conditions::{
+    agent_cluster_install as conditions, on_cluster_layering as layering,
+};
 use assisted_wire::cluster::{Cluster, ClusterStatus, InstallationPreparationStatus};
+use assisted_wire::on_cluster_layering::{LayeringState, LayeringStatus};
 use assisted_wire::platform;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -34,6 +37,8 @@ pub(super) struct Seen<'a> {
     /// Where events and logs are found; logs once there are some.
     pub(super) events_url: &'a str,
     pub(super) logs_url: Option<&'a str>,
+    /// How the images of its nodes are, in image mode.
+    pub(super) images: Option<&'a LayeringState>,
 }
 
 /// The status that the object is to show; `before` is the one that it shows.
@@ -60,6 +65,7 @@ pub(super) fn status(
                 stopped(cluster),
                 last_preparation(cluster),
             ]);
+            statements.extend(images(&status, seen.images));
             status.validations_info = results;
         }
     }
@@ -231,6 +237,23 @@ fn last_preparation(cluster: &Cluster) -> Statement {
     }
 }
 
+/// How the images are. Of a cluster that never was in image mode nothing is said.
+fn images(status: &AgentClusterInstallStatus, images: Option<&LayeringState>) -> Option<Statement> {
+    use LayeringStatus::{Adopted, Adopting, Building, Disabled, Failed, Pending, Ready};
+    let Some(images) = images.filter(|images| images.status != Disabled) else {
+        let is_told = find(&status.conditions, layering::DISABLED.r#type).is_some();
+        return is_told.then(|| layering::DISABLED.with(&[]));
+    };
+    let outcome = match images.status {
+        Pending | Disabled => layering::PENDING,
+        Building => layering::BUILDING,
+        Ready | Adopting => layering::READY,
+        Adopted => layering::ADOPTED,
+        Failed => layering::FAILED,
+    };
+    Some(outcome.with(&[&images.status_info]))
+}
+
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
@@ -257,7 +280,16 @@ mod tests {
 
     fn seen<'a>(cluster: Option<&'a Cluster>, counts: &'a Counts) -> Seen<'a> {
         let wanted = Roles { masters: 3, arbiters: 0, workers: 0 };
-        Seen { cluster, problem: None, held: false, wanted, counts, events_url: "events", logs_url: None }
+        Seen {
+            cluster,
+            problem: None,
+            held: false,
+            wanted,
+            counts,
+            events_url: "events",
+            logs_url: None,
+            images: None,
+        }
     }
 
     fn ready() -> Counts {
@@ -437,5 +469,36 @@ mod tests {
             said(&shown, "SpecSynced"),
             ("False", "BackendError", "The Spec could not be synced due to backend error: away")
         );
+    }
+
+    #[test]
+    fn images_of_nodes_are_told_in_image_mode_alone() {
+        let (cluster, counts) = (cluster(&json!({"status": "installing"})), ready());
+        let plain = status(None, &seen(Some(&cluster), &counts), &at(1));
+        assert!(find(&plain.conditions, "OnClusterLayering").is_none());
+        let shown = |before: &AgentClusterInstallStatus, state: &str, info: &str| {
+            let images: LayeringState = serde_json::from_value(json!({
+                "enabled": true, "registry_type": "Embedded", "rollout": "Deploy", "status": state, "status_info": info, "adopted": false,
+            }))
+            .unwrap();
+            let seen = Seen { images: Some(&images), ..seen(Some(&cluster), &counts) };
+            status(Some(before), &seen, &at(2))
+        };
+        for (state, expected) in [
+            ("pending", "False Pending"),
+            ("building", "False Building"),
+            ("ready", "True Ready"),
+            ("adopting", "True Ready"),
+            ("adopted", "True Adopted"),
+            ("failed", "False Failed"),
+        ] {
+            let shown = shown(&plain, state, "RUN exits with 1");
+            let (value, reason, message) = said(&shown, "OnClusterLayering");
+            assert_eq!((format!("{value} {reason}").as_str(), message), (expected, "RUN exits with 1"));
+        }
+        // Whoever switches it off sees that it is off.
+        let on = shown(&plain, "pending", "");
+        let off = status(Some(&on), &seen(Some(&cluster), &counts), &at(3));
+        assert_eq!(said(&off, "OnClusterLayering").1, "Disabled");
     }
 }

@@ -6,34 +6,7 @@ use serde_json::{Value, json};
 
 use crate::generator::openshift::outputs::ClusterInput;
 
-/// A MachineOSConfig that fits.
-pub(super) fn config(pool: &str) -> Value {
-    json!({
-        "apiVersion": "machineconfiguration.openshift.io/v1",
-        "kind": "MachineOSConfig",
-        "metadata": {"name": pool},
-        "spec": {
-            "machineConfigPool": {"name": pool},
-            "imageBuilder": {"imageBuilderType": "Job"},
-            "renderedImagePushSecret": {"name": "os-image-push"},
-            "renderedImagePushSpec": format!("registry.example.com/acme/os-{pool}:latest"),
-            "containerFile": [{"content": "FROM configs AS final\nRUN true\n"}],
-        },
-    })
-}
-
-/// The Secret that it names, in one of two forms.
-pub(super) fn secret(kind: &str) -> Value {
-    let auths = json!({"registry.example.com": {"auth": "dTpw"}});
-    let data = match kind {
-        "kubernetes.io/dockercfg" => json!({".dockercfg": auths.to_string()}),
-        _ => json!({".dockerconfigjson": json!({"auths": auths}).to_string()}),
-    };
-    json!({
-        "apiVersion": "v1", "kind": "Secret", "type": kind, "stringData": data,
-        "metadata": {"name": "os-image-push", "namespace": "openshift-machine-config-operator"},
-    })
-}
+pub(super) use assisted_testkit::layering::{machine_os_config as config, push_secret as secret};
 
 /// Three control plane hosts and a worker, with what is asked for beside the mode.
 pub(super) fn facts(layering: &str) -> Facts {
