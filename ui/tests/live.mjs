@@ -43,8 +43,17 @@ await run(async ({ service, page, expectError, picture }) => {
   // The installation.
   const installing = service.simulate(ids, ['--hosts-only', '--speed', '60']);
   await page.getByRole('tab', { name: 'Stages' }).click();
+  // The hosts come again, and it takes a while until they are ready once more.
   await page.waitForTimeout(1500);
-  await service.ask(`/v2/clusters/${ids.cluster}/actions/install`, { method: 'POST' });
+  for (const until = Date.now() + 60_000; ; ) {
+    try {
+      await service.ask(`/v2/clusters/${ids.cluster}/actions/install`, { method: 'POST' });
+      break;
+    } catch (error) {
+      if (!String(error).includes('not ready') || Date.now() > until) throw error;
+      await page.waitForTimeout(500);
+    }
+  }
   // A page on a busy machine may show it when it is over already: where the minutes went.
   await page.getByText('Writing image to disk').first().waitFor({ state: 'attached' });
   await page.getByRole('button', { name: 'Cancel installation' }).waitFor();

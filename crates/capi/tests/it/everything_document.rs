@@ -87,7 +87,6 @@ impl Terminal {
             let said = [output.stdout, output.stderr].concat();
             let said = String::from_utf8_lossy(&said);
             assert!(output.status.success(), "$ {command}\n{}: {said}", output.status);
-            println!("$ {command}\n{said}");
         }
     }
 }
@@ -109,7 +108,6 @@ async fn told(world: &World, section: &str, moment: &str) {
             }
         }
         if wrong.is_empty() {
-            println!("{moment}:\n{}", world.described().await);
             return;
         }
         assert!(Instant::now() < deadline, "{moment}: {wrong:#?}\n{}", world.described().await);
