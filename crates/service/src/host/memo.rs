@@ -46,13 +46,15 @@ impl Hosts {
         id: ClusterId,
         wanted: HostKey,
     ) -> Result<Option<Arc<HostPollCache>>, AttemptError> {
-        let keys = self.database.cache().groups.members(&Group::Cluster(id));
         let cache = self.database.cache();
-        let epochs: HashMap<_, _> = keys
-            .into_iter()
-            .chain([wanted])
-            .filter_map(|key| Some((key, cache.hosts.get(&key).err()?)))
-            .collect();
+        let epoch = match cache.hosts.get(&wanted) {
+            // Another poll of the cluster has made it meanwhile.
+            Ok(memo) => return Ok(Some(memo)),
+            Err(epoch) => epoch,
+        };
+        let others = cache.groups.members(&Group::Cluster(id)).into_iter();
+        let others = others.filter_map(|key| Some((key, cache.hosts.get(&key).err()?)));
+        let epochs: HashMap<_, _> = others.chain([(wanted, epoch)]).collect();
         // Joined before the reading: a change in between drops the tickets.
         for key in epochs.keys() {
             cache.groups.join(Group::Cluster(id), *key);
