@@ -26,8 +26,9 @@ const WORTH_WHILE: Duration = Duration::from_secs(60);
 const TAIL: usize = 15;
 
 /// What is made one after the other: the estimates are seconds on two cores with the other queues beside it.
-const MACHINES: &[(Part, u64)] = &[(Part::Packages, 20), (Part::CoreosInstaller, 180), (Part::LabImage, 130)];
-const PROGRAMS: &[(Part, u64)] = &[(Part::Programs, 30), (Part::HostProgram, 200)];
+const MACHINES: &[(Part, u64)] =
+    &[(Part::Packages, 20), (Part::CoreosInstaller, 150), (Part::Programs, 40), (Part::LabImage, 150)];
+const HOSTS: &[(Part, u64)] = &[(Part::HostProgram, 330)];
 /// What machines don't wait for: `assisted-lab up` does, when a cluster is to be installed. It begins once machines can start,
 /// and beside them: before, it would only keep them from that.
 const LATER: &[(Part, u64)] = &[(Part::Kubernetes, 500)];
@@ -52,7 +53,7 @@ struct Running {
 /// Everything that is being made.
 pub struct Background {
     queues: Vec<Queue>,
-    /// Whether the programs are there, so that what needs them may begin.
+    /// Whether the programs are there, so that more may be built.
     is_built: bool,
     failed: Option<String>,
     /// What has happened and was not told yet.
@@ -66,7 +67,7 @@ impl Background {
         Self { queues: Vec::new(), is_built: false, failed: None, news: Vec::new(), told: Instant::now() }
     }
 
-    /// Begins with what can be made before there are programs.
+    /// Begins with what needs no processors.
     pub fn start() -> Result<Self> {
         let queue = |parts: &[(Part, u64)], is_awaited, nice| Queue {
             parts: parts.iter().copied().collect(),
@@ -75,7 +76,7 @@ impl Background {
             nice,
         };
         let mut background = Self {
-            queues: vec![queue(MACHINES, true, "15"), queue(PROGRAMS, true, "15"), queue(LATER, false, "0")],
+            queues: vec![queue(MACHINES, true, "15"), queue(HOSTS, true, "15"), queue(LATER, false, "0")],
             ..Self::none()
         };
         if !is_root() {
@@ -86,7 +87,7 @@ impl Background {
         Ok(background)
     }
 
-    /// What needs the programs may begin; what is there needs not.
+    /// What is built may begin; what is there needs not.
     pub fn programs_are_built(&mut self) {
         self.is_built = true;
         for queue in &mut self.queues {
@@ -168,8 +169,8 @@ impl Background {
             }
         }
         if let Some((part, _)) = queue.parts.front() {
-            let needs_programs = matches!(part, Part::Programs | Part::HostProgram | Part::LabImage);
-            if (queue.is_awaited || is_ready) && (!needs_programs || self.is_built) {
+            // What is shown first waits for the first build, so that nothing else is built beside it.
+            if (queue.is_awaited || is_ready) && (*part == Part::Packages || self.is_built) {
                 queue.begin()?;
             }
         }
