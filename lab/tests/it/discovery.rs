@@ -122,7 +122,7 @@ fn customise(service: &Service, iso: &Path) {
 }
 
 #[test]
-fn a_machine_that_boots_a_minimal_image_that_its_user_changed_is_discovered_on_uefi() {
+fn everything_that_a_user_changes_in_a_minimal_image_is_there_on_uefi() {
     let service = Service::start();
     let infra_env = service.infra_env("changed", &["--image-type", "minimal-iso"]);
     let iso = service.download(&infra_env);

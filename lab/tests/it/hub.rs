@@ -29,7 +29,7 @@ fn condition<'a>(object: &'a Value, kind: &str) -> &'a str {
 }
 
 #[test]
-fn everything_manifests_alone_install_a_cluster_on_machines_of_bare_metal_hosts() {
+fn manifests_alone_install_a_cluster_on_machines_of_bare_metal_hosts() {
     let dir = tempfile::tempdir().unwrap();
     let mut command: Command = tied(&built("assisted-lab").unwrap());
     command.args(["up", "--hub", "--namespaces", "--topology", "compact", "--workers", "1", "--once"]);

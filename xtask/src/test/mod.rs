@@ -1,6 +1,6 @@
 //! The test command: everything that must hold before a change lands.
 //!
-//! It is a list of stages. Two are done at once: beside virtual machines, which leave processors idle, the rest is built, linted and tested.
+//! It is a list of stages. Three are done at once, on two processors: hosts and clusters spend most of their time waiting for each other.
 
 mod binaries;
 mod needs;
@@ -31,11 +31,11 @@ use stage::{End, Ended, Kind, Stage};
 /// How the names of tests begin (of functions, or of modules) that take long and are run by `--everything` alone.
 const LONG: &str = "everything_";
 
-/// Whose tests take the time of virtual machines, or of whole clusters: each is a stage of its own, so that two workers share them well.
+/// Whose tests take the time of virtual machines, or of whole clusters: each is a stage of its own, so that the workers share them well.
 const MACHINES: &[&str] = &["assisted-lab-machines", "assisted-lab-cluster"];
 
 /// Those of their tests that take longest begin first.
-const LONGEST: &[&str] = &["up::", "redfish::", "namespaces::", "disk::", "discovery::"];
+const LONGEST: &[&str] = &["up::", "redfish::", "hub::", "namespaces::", "disk::", "discovery::"];
 
 /// Stages that come before all others.
 const PACKAGES: &str = "packages";
@@ -49,7 +49,7 @@ const LONG_STAGE: Duration = Duration::from_secs(2 * 3600);
 const LONG_WHOLE: Duration = Duration::from_secs(6 * 3600);
 
 /// How many stages are done at once.
-const WORKERS: usize = 2;
+const WORKERS: usize = 3;
 
 #[derive(Args)]
 pub struct Test {

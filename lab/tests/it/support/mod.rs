@@ -34,7 +34,11 @@ pub fn run(command: &mut Command) -> Output {
 
 /// Runs a command to its end, within a limit.
 pub fn output(command: &mut Command, limit: Duration) -> Output {
-    let mut wait = Wait::new(command.get_program().display(), format!("{command:?}"), limit);
+    // Before the program and its arguments stands what ends it with the test.
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+    let tied = words.iter().position(|word| word == "--").map_or(0, |place| place + 1);
+    let mut wait = Wait::new(&words[tied], "its output, which is shown at its end", limit);
     child::output(command, &mut wait).unwrap()
 }
 
