@@ -15,6 +15,7 @@ pub(crate) mod up;
 
 use std::io::Write;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -91,33 +92,13 @@ impl Serve {
         if let Some(port) = self.port {
             self.listen.set_port(port);
         }
-        let http = &mut settings.http;
-        // Whoever names both wants them used, as the replaced service does.
-        http.serve_https |= !http.https_cert_file.is_empty() && !http.https_key_file.is_empty();
+        want_https(&mut settings.http);
         kube::check(&settings)?;
         let hub = kube::connect(&settings).await?;
         let (listen, scripts) = self.addresses(&settings.http)?;
         let image_address = self.images.address(&settings, listen);
-        let open = settings.auth.auth_type == AuthType::None && !self.allow_unauthenticated;
-        for address in [Some(listen), scripts, image_address].into_iter().flatten() {
-            if open && !address.ip().is_loopback() {
-                bail!(
-                    "{address} can be reached from other machines and AUTH_TYPE is none: anyone could do anything. \
-                     Listen on 127.0.0.1, set AUTH_TYPE=users, by which people log in, or AUTH_TYPE=local with its keys, or give \
-                     --allow-unauthenticated"
-                );
-            }
-        }
-        if scripts.is_some() && image_address.is_some() {
-            bail!(
-                "HTTP_LISTEN_PORT beside HTTPS needs an image service that speaks plain HTTP, too: run `assisted image-service` \
-                 with an HTTP_LISTEN_PORT of its own, and say by IMAGE_SERVICE_BASE_URL where it is"
-            );
-        }
-        let data_dir = self.place.data_dir(&settings.http.work_dir)?;
-        std::fs::create_dir_all(&data_dir).with_context(|| {
-            format!("the data folder {} can't be made; choose one with --data-dir", data_dir.display())
-        })?;
+        self.check_addresses(&settings, listen, scripts, image_address)?;
+        let data_dir = self.make_data_dir(&settings.http)?;
         let embedded = self.place.is_embedded(&settings, &data_dir);
         let _lock = if embedded { Some(lock::hold(&data_dir)?) } else { None };
         let store = self.place.store(&settings, &data_dir).await?;
@@ -127,15 +108,7 @@ impl Serve {
         secrets.seal(&store, &blob).await?;
 
         let tls = tls(&settings.http)?;
-        let listener = TcpListener::bind(listen)
-            .await
-            .with_context(|| format!("can't listen on {listen}; choose another address with --listen"))?;
-        let scripts = match scripts {
-            Some(address) => Some(TcpListener::bind(address).await.with_context(|| {
-                format!("can't listen on {address}; choose another port with HTTP_LISTEN_PORT")
-            })?),
-            None => None,
-        };
+        let (listener, scripts) = bind(listen, scripts).await?;
         let scheme = if tls.is_some() { "https" } else { "http" };
         if let Some(up) = &self.up {
             up.set_base_url(&mut settings.http, scheme, listener.local_addr()?);
@@ -162,14 +135,7 @@ impl Serve {
 
         let (stop, stopped) = watch::channel(false);
         let mut servers = JoinSet::new();
-        let (following, until) = (secrets.follow(), stopping(&stopped));
-        servers.spawn(async move {
-            tokio::select! {
-                () = following => {}
-                () = until => {}
-            }
-            Ok(())
-        });
+        follow(&secrets, &stopped, &mut servers);
         if let Some(images) = images {
             images.start(&api, address, &stopped, &mut servers).await?;
         }
@@ -178,21 +144,7 @@ impl Serve {
             servers.spawn(async move { Ok(assisted_api::server::serve(listener, None, api, until).await?) });
         }
         let mut signals = StopSignals::new()?;
-        // For whoever started it on a free port: everything can be asked from here on.
-        let simulated = settings.generation.is_simulated();
-        if simulated {
-            tracing::warn!("{SIMULATION}");
-        }
-        report(&format!("listening on {scheme}://{address}"));
-        if simulated {
-            report(SIMULATION);
-        }
-        let code = api.setup_code().await?;
-        match (&self.up, code) {
-            (Some(_), code) => report(&reached::invitation(&settings.http.service_base_url, code.as_ref())),
-            (None, Some(code)) => report(&identity::invitation(&code, &format!("{scheme}://{address}"))),
-            (None, None) => {}
-        }
+        self.announce(&settings, &api, &format!("{scheme}://{address}")).await?;
         let until = stopping(&stopped);
         servers.spawn(async move { Ok(assisted_api::server::serve(listener, tls, api, until).await?) });
 
@@ -216,6 +168,61 @@ impl Serve {
         Ok(())
     }
 
+    /// The data folder, which is made if it is not there.
+    fn make_data_dir(&self, http: &Http) -> Result<PathBuf> {
+        let data_dir = self.place.data_dir(&http.work_dir)?;
+        std::fs::create_dir_all(&data_dir).with_context(|| {
+            format!("the data folder {} can't be made; choose one with --data-dir", data_dir.display())
+        })?;
+        Ok(data_dir)
+    }
+
+    /// Refuses addresses at which anyone could do anything, and those that don't go together.
+    fn check_addresses(
+        &self,
+        settings: &Settings,
+        listen: SocketAddr,
+        scripts: Option<SocketAddr>,
+        images: Option<SocketAddr>,
+    ) -> Result<()> {
+        let open = settings.auth.auth_type == AuthType::None && !self.allow_unauthenticated;
+        for address in [Some(listen), scripts, images].into_iter().flatten() {
+            if open && !address.ip().is_loopback() {
+                bail!(
+                    "{address} can be reached from other machines and AUTH_TYPE is none: anyone could do anything. \
+                     Listen on 127.0.0.1, set AUTH_TYPE=users, by which people log in, or AUTH_TYPE=local with its keys, or give \
+                     --allow-unauthenticated"
+                );
+            }
+        }
+        if scripts.is_some() && images.is_some() {
+            bail!(
+                "HTTP_LISTEN_PORT beside HTTPS needs an image service that speaks plain HTTP, too: run `assisted image-service` \
+                 with an HTTP_LISTEN_PORT of its own, and say by IMAGE_SERVICE_BASE_URL where it is"
+            );
+        }
+        Ok(())
+    }
+
+    /// Tells whoever started it on a free port where it is, and how the first person logs in: everything can be asked from here on.
+    async fn announce(&self, settings: &Settings, api: &Api, url: &str) -> Result<()> {
+        let simulated = settings.generation.is_simulated();
+        if simulated {
+            tracing::warn!("{SIMULATION}");
+        }
+        report(&format!("listening on {url}"));
+        if simulated {
+            report(SIMULATION);
+        }
+        let code = api.setup_code().await?;
+        match (&self.up, code) {
+            (Some(_), code) => report(&reached::invitation(&settings.http.service_base_url, code.as_ref())),
+            (None, Some(code)) => report(&identity::invitation(&code, url)),
+            (None, None) => {}
+        }
+        Ok(())
+    }
+
     /// Where the API is served, and where iPXE scripts are served besides: without HTTPS a port for plain HTTP takes the place
     /// of the listener's own (image-service §1.1).
     fn addresses(&self, http: &Http) -> Result<(SocketAddr, Option<SocketAddr>)> {
@@ -226,6 +233,37 @@ impl Serve {
         let plain = SocketAddr::new(self.listen.ip(), port);
         Ok(if http.serve_https { (self.listen, Some(plain)) } else { (plain, None) })
     }
+}
+
+/// Whoever names certificate and key wants them used, as the replaced service does.
+fn want_https(http: &mut Http) {
+    http.serve_https |= !http.https_cert_file.is_empty() && !http.https_key_file.is_empty();
+}
+
+/// Listens where the API is served, and where iPXE scripts are served besides.
+async fn bind(listen: SocketAddr, scripts: Option<SocketAddr>) -> Result<(TcpListener, Option<TcpListener>)> {
+    let listener = TcpListener::bind(listen)
+        .await
+        .with_context(|| format!("can't listen on {listen}; choose another address with --listen"))?;
+    let scripts = match scripts {
+        Some(address) => Some(TcpListener::bind(address).await.with_context(|| {
+            format!("can't listen on {address}; choose another port with HTTP_LISTEN_PORT")
+        })?),
+        None => None,
+    };
+    Ok((listener, scripts))
+}
+
+/// Follows changes of the keys that secrets are sealed with, until the service stops.
+fn follow(secrets: &Secrets, stopped: &watch::Receiver<bool>, servers: &mut JoinSet<Result<()>>) {
+    let (following, until) = (secrets.follow(), stopping(stopped));
+    servers.spawn(async move {
+        tokio::select! {
+            () = following => {}
+            () = until => {}
+        }
+        Ok(())
+    });
 }
 
 /// Prints a line for whoever started the service.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use assisted_kubeapi::admission::NAME;
 use assisted_kubeapi::admission::configuration::Target;
-use assisted_kubeapi::admission::keeper::{Configurations, Keeper};
+use assisted_kubeapi::admission::rotator::{CertificateRotator, Configurations};
 use assisted_kubeapi::admission::server::serve;
 use assisted_kubeapi::admission::tls::{Certified, Files, Protocols, server_config};
 use clap::{Args, ValueEnum};
@@ -127,10 +127,15 @@ impl Webhook {
                     Keep::All => Configurations::Own,
                     Keep::Bundle => Configurations::Bundle,
                 };
-                let keeper =
-                    Keeper::new(client.clone(), &namespace, target, configurations, Arc::clone(&certified));
-                keeper.first_look().await.map_err(|told| anyhow!("there is no certificate: {told}"))?;
-                tokio::spawn(keeper.run(stop.clone()))
+                let rotator = CertificateRotator::new(
+                    client.clone(),
+                    &namespace,
+                    target,
+                    configurations,
+                    Arc::clone(&certified),
+                );
+                rotator.first_reconcile().await.map_err(|told| anyhow!("there is no certificate: {told}"))?;
+                tokio::spawn(rotator.run(stop.clone()))
             }
         };
         let mut signals = StopSignals::new()?;

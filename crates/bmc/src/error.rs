@@ -1,9 +1,12 @@
 //! Why a management controller does not do what it should.
 
+use std::time::Duration;
+
 use assisted_base::http::BodyError;
 use reqwest::{Method, StatusCode};
 
-use crate::machine::POWER_LIMIT;
+/// How long a machine may take until it is off, or on.
+pub(crate) const POWER_LIMIT: Duration = Duration::from_secs(180);
 
 /// Why a management controller does not do what it should. No password shows in it.
 #[derive(Debug, thiserror::Error)]

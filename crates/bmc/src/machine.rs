@@ -7,11 +7,10 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::connection::Connection;
+use crate::error::POWER_LIMIT;
 use crate::resource::{action, link, links};
 use crate::{Access, RedfishError};
 
-/// How long a machine may take until it is off, or on.
-pub(crate) const POWER_LIMIT: Duration = Duration::from_secs(180);
 /// Between two questions whether it is.
 const POWER_INTERVAL: Duration = Duration::from_secs(1);
 

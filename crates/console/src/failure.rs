@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use assisted_base::error::chain;
 use assisted_client::Error;
 
-use crate::output::printable;
+use crate::printable::printable;
 
 /// Why a command failed; its exit code tells scripts what kind of failure it was.
 #[derive(Debug, thiserror::Error)]

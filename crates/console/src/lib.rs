@@ -6,6 +6,7 @@ mod failure;
 mod file;
 mod global;
 pub mod output;
+mod printable;
 pub mod reference;
 pub mod screen;
 

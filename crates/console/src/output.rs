@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::Failure;
 use crate::colour::painted;
+pub use crate::printable::printable;
 
 /// Between two columns.
 const GAP: u16 = 2;
@@ -112,11 +113,6 @@ pub fn facts(facts: &[(&str, String)]) -> String {
 /// The text, each line moved to the right.
 pub fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
-}
-
-/// The text without what a terminal would obey.
-pub fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
 }
 
 /// Bytes for people.

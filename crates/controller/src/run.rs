@@ -34,6 +34,20 @@ async fn is_agent_based(kube: &Client) -> bool {
         .is_some_and(|data| data.get("invoker").is_some_and(|name| name == abi::INVOKER))
 }
 
+/// What all parts share.
+async fn context(config: &Config) -> Result<Context, Error> {
+    let kube = connect(&config.paths.bootstrap_kubeconfig).await?;
+    let service = Service::new(config, &proxies(&kube).await?)?;
+    Ok(Context {
+        config: config.clone(),
+        kube,
+        service,
+        degraded: Degraded::default(),
+        images: parking_lot::Mutex::default(),
+        progress: Arc::default(),
+    })
+}
+
 /// Runs the controller to its end. Dropping the future stops it at any point; run again, it goes on from there.
 ///
 /// # Errors
@@ -42,16 +56,7 @@ pub async fn run(config: &Config) -> Result<Exit, Error> {
     if config.dry_run {
         return Err(Error::DryRun);
     }
-    let kube = connect(&config.paths.bootstrap_kubeconfig).await?;
-    let service = Service::new(config, &proxies(&kube).await?)?;
-    let context = Arc::new(Context {
-        config: config.clone(),
-        kube,
-        service,
-        degraded: Degraded::default(),
-        images: parking_lot::Mutex::default(),
-        progress: Arc::default(),
-    });
+    let context = Arc::new(context(config).await?);
     let agent_based = is_agent_based(&context.kube).await;
     info!(cluster = %config.cluster_id, version = config.openshift_version, agent_based, "the controller starts");
     if agent_based && config.control_plane_count == 1 {

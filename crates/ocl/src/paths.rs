@@ -15,6 +15,8 @@ pub const EXTRA_INPUTS: [&str; 3] = ["etc-pki-entitlement", "etc-pki-rpm-gpg", "
 pub const REGISTRY: &str = "/opt/openshift/ocl/registry";
 /// What the builder keeps of its progress.
 pub const STATE: &str = "/opt/openshift/ocl/state";
+/// Where the disk space is that a build uses, until it has ended.
+pub const SCRATCH: &str = "/var/ocl-scratch";
 /// [`Status`](crate::status::Status), replaced as a whole.
 pub const STATUS: &str = "/opt/openshift/ocl/state/status.json";
 /// Stands there when a build has failed for good: then `bootkube.service` is not started again.

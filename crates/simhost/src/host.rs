@@ -2,7 +2,6 @@
 
 use assisted_wire::host_params::HostCreateParams;
 use assisted_wire::id::{HostId, InfraEnvId};
-use assisted_wire::inventory::Inventory;
 use assisted_wire::operation::BASE_PATH;
 use assisted_wire::step::{StepReply, StepType};
 use uuid::Uuid;
@@ -99,11 +98,6 @@ impl SimHost {
     /// Body of its registration.
     pub fn registration(&self) -> HostCreateParams {
         HostCreateParams { host_id: self.id, discovery_agent_version: "sim".to_owned() }
-    }
-
-    /// What is in it; see [`crate::inventory::inventory`].
-    pub fn inventory(&self, revision: u32) -> Inventory {
-        crate::inventory::inventory(self, revision)
     }
 
     /// Reply to an `inventory` step. `revision` changes a fact, so that the service can't take it for the last one.

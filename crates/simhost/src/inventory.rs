@@ -18,6 +18,13 @@ pub const INTERFACE: &str = "eno1";
 /// Its name; the service offers it for the installation.
 const DISK: &str = "sda";
 
+impl SimHost {
+    /// What is in it; see [`inventory`].
+    pub fn inventory(&self, revision: u32) -> Inventory {
+        inventory(self, revision)
+    }
+}
+
 /// The inventory of a host. `revision` changes a fact, so that the service can't take it for the last one.
 pub fn inventory(host: &SimHost, revision: u32) -> Inventory {
     let (cores, memory) = match host.build {

@@ -3,6 +3,7 @@
 mod aws;
 mod built;
 mod docker_registry;
+mod error;
 mod golden;
 mod hole;
 mod ignition;
@@ -33,6 +34,7 @@ pub use assisted_lab_tools::{Missing, cache, cluster_api, coreos_installer, inst
 pub use aws::AwsServer;
 pub use built::{NotBuilt, built, built_for_hosts};
 pub use docker_registry::{Access, Auth, DockerRegistry};
+pub use error::Error;
 pub use golden::{BLESS, golden};
 pub use hole::{Hole, HoleFault};
 pub use ignition::ignition_validate;
@@ -40,7 +42,7 @@ pub use kafka::Kafka;
 pub use name_server::NameServer;
 pub use podman::PodmanHost;
 pub use port::Port;
-pub use postgres::{Durability, Error, Postgres};
+pub use postgres::{Durability, Postgres};
 pub use provider::{IdentityProvider, TokenFault};
 pub use proxy::{Fault, Proxy, Seen};
 pub use receiver::{Answer, Received, Receiver};

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::Authority;
 use crate::supervised::{Keep, Supervised};
+use crate::{Authority, Error};
 
 /// The server refuses to run as root; `nobody` exists everywhere.
 const UNPRIVILEGED: u32 = 65_534;
@@ -33,29 +33,6 @@ const SETTINGS: &[&str] = &[
     "log_min_messages=fatal",
     "unix_socket_permissions=0777",
 ];
-
-/// Why there is no server.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error(
-        "PostgreSQL is not installed (no /usr/lib/postgresql/*/bin/initdb, none in PATH): run `cargo xtask setup`"
-    )]
-    Missing,
-    #[error("{program} is not installed: run `cargo xtask setup`")]
-    NotInstalled { program: &'static str },
-    #[error("{program} can't be run")]
-    Run { program: &'static str, source: io::Error },
-    #[error("{program} failed: {output}")]
-    Failed { program: &'static str, output: String },
-    #[error("it does not answer: {log}")]
-    Silent { log: String },
-    #[error("no temporary directory")]
-    Directory(#[from] io::Error),
-    #[error("no certificates: {0}")]
-    Certificate(Box<dyn std::error::Error + Send + Sync>),
-    #[error("the shared server did not start: {0}")]
-    Shared(String),
-}
 
 /// Whether the server waits for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,6 +17,8 @@ const NAMESPACES: &[&str] = &[
 ];
 
 pub const MACHINE_CONFIG_NAMESPACE: &str = "openshift-machine-config-operator";
+/// The label of a MachineConfig with the pool that it is for.
+pub const ROLE: &str = "machineconfiguration.openshift.io/role";
 pub const BOOTSTRAPPER: &str = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper";
 pub const BOOTSTRAPPER_GROUPS: &[&str] =
     &["system:serviceaccounts:openshift-machine-config-operator", "system:serviceaccounts"];

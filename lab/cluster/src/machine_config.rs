@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use assisted_base::hex;
 use assisted_ignition_spec::resource::Resource;
 use assisted_ignition_spec::{Config, overlay};
 use axum::Router;
@@ -25,7 +26,7 @@ use tracing::info;
 use crate::cluster::{CONFIG_PORT, Cluster, NODE, PLAIN_CONFIG_PORT};
 use crate::control_plane::{KUBELET, names, pair};
 use crate::files;
-use crate::foundation::MACHINE_CONFIG_NAMESPACE;
+use crate::foundation::{MACHINE_CONFIG_NAMESPACE, ROLE};
 use crate::os_image;
 use crate::program::LOGS;
 use crate::server;
@@ -40,7 +41,6 @@ pub const LOG: &str = "machine-config-server";
 pub const ANNOTATIONS: &str = "/etc/machine-config-daemon/node-annotations.json";
 const VERSION: &str = "3.2.0";
 const UNIT: &str = include_str!("../units/lab-node.service");
-pub const ROLE: &str = "machineconfiguration.openshift.io/role";
 /// What a host that is being installed reads of its node's configuration, before it is one.
 const ENCAPSULATED: &str = "/etc/ignition-machine-config-encapsulated.json";
 /// The credentials of a node's own pulls.
@@ -87,7 +87,7 @@ pub fn render(cluster: &Cluster, folder: &str, manifests: &[Value]) -> Result<Re
         let mut hash = Sha256::new_with_prefix(config.to_json()?);
         hash.update(image.as_deref().unwrap_or_default());
         let digest = hash.finalize();
-        let name = format!("rendered-{role}-{}", hex(&digest[..16]));
+        let name = format!("rendered-{role}-{}", hex::encode(&digest[..16]));
         let key = |what: &str| format!("machineconfiguration.openshift.io/{what}");
         let annotations =
             json!({key("currentConfig"): name, key("desiredConfig"): name, key("state"): "Done"});
@@ -135,7 +135,7 @@ fn of_role(cluster: &Cluster, folder: &str, role: &str) -> Result<Config> {
     }
     // Plain for all: whoever came without TLS knows no authority, and the digest proves it to the others.
     let url = format!("http://{}:{PLAIN_CONFIG_PORT}/program", cluster.config_server());
-    let digest = hex(&Sha512::digest(files::read_program()?));
+    let digest = hex::encode(&Sha512::digest(files::read_program()?));
     config.add_file(PROGRAM, 0o755, Resource::fetched(&url, &digest));
     config.add_unit("lab-node.service", UNIT);
     Ok(config)
@@ -154,10 +154,6 @@ fn packed(bytes: &[u8]) -> Result<Resource> {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     packed.write_all(bytes)?;
     Ok(Resource { compression: Some("gzip".to_owned()), ..Resource::bytes(packed.finish()?) })
-}
-
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Rendered {

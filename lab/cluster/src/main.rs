@@ -5,6 +5,7 @@
 
 mod bootkube;
 mod cluster;
+mod config_controller;
 mod control_plane;
 mod daemon;
 mod files;
@@ -99,7 +100,7 @@ enum Daemon {
 
 #[derive(Subcommand)]
 enum Controller {
-    Bootstrap(os_image::Options),
+    Bootstrap(config_controller::Options),
 }
 
 #[derive(Args)]
@@ -143,7 +144,7 @@ async fn run(applet: Applet) -> Result<()> {
         Applet::MachineConfigDaemon { command: Daemon::Start(options) } => daemon::start(&options),
         Applet::McoBootstrap(how) => os_image::prepare(how.programs).await,
         Applet::MachineConfigController { command: Controller::Bootstrap(options) } => {
-            os_image::render(&options).await
+            config_controller::render(&options).await
         }
         Applet::Bootkube(how) => bootkube::run(how.programs).await,
         Applet::ApproveCsr { nodes } => bootkube::approve_requests(nodes).await,

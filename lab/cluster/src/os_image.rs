@@ -1,20 +1,17 @@
-//! The image that nodes boot: which it is, by the rules of the machine config operator, and what its controller renders of it on a
-//! bootstrap host. A release names one; a MachineConfig may name another; a MachineOSConfig that comes with an image makes it the
+//! The image that nodes boot: which it is, by the rules of the machine config operator, and what its controller
+//! renders from on a bootstrap host. A release names one; a MachineConfig may name another; a MachineOSConfig that comes with an image makes it the
 //! pool's own.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result, bail};
-use clap::Args;
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use tracing::{info, warn};
 
-use crate::cluster::{BOOTSTRAP, Cluster, with_release};
+use crate::cluster::{BOOTSTRAP, Cluster};
 use crate::files;
-use crate::foundation::MACHINE_CONFIG_NAMESPACE;
-use crate::kube_api::documents;
-use crate::machine_config::{self, ROLE};
+use crate::foundation::{MACHINE_CONFIG_NAMESPACE, ROLE};
 use crate::program::ProgramRuntime;
 
 /// The image with which a MachineOSConfig comes.
@@ -29,22 +26,7 @@ const BASE_KEY: &str = "baseOSContainerImage";
 /// What the controller renders from.
 const INPUT: &str = "/etc/mcc/bootstrap";
 const POD: &str = "mco-bootstrap/bootstrap/machineconfigoperator-bootstrap-pod.yaml";
-const API: &str = "machineconfiguration.openshift.io/v1";
-
-/// `machine-config-controller bootstrap`
-#[derive(Args)]
-pub struct Options {
-    #[arg(long)]
-    manifest_dir: PathBuf,
-    #[arg(long)]
-    dest_dir: PathBuf,
-    #[arg(long)]
-    pull_secret: PathBuf,
-    #[arg(long)]
-    payload_version: String,
-    #[arg(long, env = "LAB_PROGRAMS", default_value = "podman")]
-    programs: ProgramRuntime,
-}
+pub const API: &str = "machineconfiguration.openshift.io/v1";
 
 /// The image that a role's nodes boot; `None` where nobody has told of any.
 pub fn of(role: &str, manifests: &[Value]) -> Result<Option<String>> {
@@ -140,39 +122,6 @@ async fn base(cluster: &Cluster, programs: ProgramRuntime) -> Result<String> {
         }
     };
     named.context("it is not among the release's images")
-}
-
-/// Renders the configuration of all pools, as the controller does before there is a cluster.
-pub async fn render(options: &Options) -> Result<()> {
-    files::read(&options.pull_secret).context("the pull secret")?;
-    let cluster = with_release(Cluster::read(BOOTSTRAP)?, options.programs).await?;
-    if cluster.version != options.payload_version {
-        bail!("the release is {}, and not {}", cluster.version, options.payload_version);
-    }
-    let mut manifests = Vec::new();
-    let mut paths: Vec<_> =
-        std::fs::read_dir(&options.manifest_dir)?.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths
-        .iter()
-        .filter(|path| path.extension().is_some_and(|end| end == "yaml" || end == "yml" || end == "json"))
-    {
-        manifests.extend(documents(&files::text(path)?).with_context(|| format!("{}", path.display()))?);
-    }
-    let rendered = machine_config::render(&cluster, BOOTSTRAP, &manifests)?;
-    for (role, (name, spec)) in &rendered.specs {
-        let pool = json!({
-            "apiVersion": API, "kind": "MachineConfigPool", "metadata": {"name": role},
-            "spec": {"configuration": {"name": name}},
-        });
-        let config =
-            json!({"apiVersion": API, "kind": "MachineConfig", "metadata": {"name": name}, "spec": spec});
-        let to = &options.dest_dir;
-        files::write(to.join(format!("machine-pools/{role}.yaml")), 0o644, pool.to_string())?;
-        files::write(to.join(format!("machine-configs/{name}.yaml")), 0o644, config.to_string())?;
-        info!(role, name, image = %spec["osImageURL"], "rendered");
-    }
-    Ok(())
 }
 
 #[cfg(test)]

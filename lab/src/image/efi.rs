@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Building, ImageError, recipe};
+use super::{Building, ImageError};
 
 /// Modules that the GRUB of the ISO needs before it can read others from the medium; it reads none.
 const MODULES: &[&str] = &[
@@ -32,9 +32,8 @@ pub(super) const DEFAULT: &str = "EFI/BOOT/BOOTX64.EFI";
 /// Size of the ISO's, in KiB.
 const SIZE: u64 = 4096;
 
-/// Makes `tree/images/efiboot.img`.
-pub(super) fn make(building: &Building) -> Result<(), ImageError> {
-    let volume = recipe::volume();
+/// Makes `tree/images/efiboot.img`, which finds its medium by the volume id.
+pub(super) fn make(building: &Building, volume: &str) -> Result<(), ImageError> {
     let stub = format!(
         "search --no-floppy --set=root --label '{volume}'\n\
          set prefix=($root)/EFI/fedora\n\

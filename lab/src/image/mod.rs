@@ -7,6 +7,7 @@ mod arguments;
 mod disk;
 mod efi;
 mod iso;
+mod key;
 mod recipe;
 mod root;
 mod tool;
@@ -88,7 +89,7 @@ impl Image {
 
     /// Where the image of this recipe is kept: `$XDG_CACHE_HOME/assisted/lab/image-…` or `~/.cache/assisted/lab/image-…`.
     pub fn default_dir() -> Result<PathBuf, ImageError> {
-        Ok(assisted_lab_tools::cache()?.join("lab").join(format!("image-{}", recipe::key())))
+        Ok(assisted_lab_tools::cache()?.join("lab").join(format!("image-{}", key::key())))
     }
 
     /// Builds the image into a folder, unless it is there; takes minutes, root, and Debian's packages. `done` is told of
@@ -128,7 +129,7 @@ impl Image {
         building.step("disk image", &mut done, || disk::make(&building, installer))?;
         building.step("root image", &mut done, || root::pack(&building))?;
         building.step("initramfs", &mut done, || root::finish_initrd(&building))?;
-        building.step("EFI boot image", &mut done, || efi::make(&building))?;
+        building.step("EFI boot image", &mut done, || efi::make(&building, &key::volume()))?;
         building.step("ISO", &mut done, || iso::make(&building, installer))?;
         building.remove_scraps()?;
         std::fs::rename(&unfinished, dir).map_err(|error| ImageError::io(dir, error))?;

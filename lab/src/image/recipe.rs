@@ -1,8 +1,6 @@
-//! What the image is made from. Its key names what is built, so that a changed recipe is another image.
+//! What the image is made from.
 
-use assisted_lab_tools::COREOS_INSTALLER;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 /// The image's version, as an OS image of the service has one: like CoreOS's, made of a release and a date.
 pub const VERSION: &str = "418.94.202511210000-0";
@@ -163,45 +161,9 @@ pub(super) fn features() -> Value {
     })
 }
 
-/// Volume id of the ISO. The boot loader and the initramfs find their medium by it: images of two recipes must not be
-/// mistaken for each other.
-pub(super) fn volume() -> String {
-    format!("rhcos-lab-{}", key())
-}
-
-/// The first digits of the digest of everything that decides what is built, but for the versions of Debian's packages.
-pub(super) fn key() -> String {
-    let mut hash = Sha256::new();
-    let mut add = |text: &str| {
-        hash.update(text.len().to_le_bytes());
-        hash.update(text);
-    };
-    for text in [VERSION, COREOS_INSTALLER, SUITE, DRACUT_MODULES, CUSTOMIZE] {
-        add(text);
-    }
-    PACKAGES.iter().chain(UNWANTED).for_each(|text| add(text));
-    for file in FILES {
-        add(file.path);
-        add(file.content);
-    }
-    add(super::disk::GRUB);
-    add(&super::disk::entry());
-    add(&super::disk::layout());
-    add(&super::arguments::default("volume"));
-    add(&super::arguments::grub(""));
-    add(&super::arguments::isolinux(""));
-    hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_volume_id_is_one_that_image_services_accept_and_fits() {
-        let volume = volume();
-        assert!(volume.starts_with("rhcos-") && volume.len() <= 32, "{volume}");
-    }
 
     #[test]
     fn every_unit_and_script_of_the_module_is_installed_by_it() {

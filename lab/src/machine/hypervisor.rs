@@ -97,7 +97,7 @@ impl Hypervisor {
             "KVM is tried with the lab's image, once on this computer, for two minutes at most; consoles in {}",
             consoles.display()
         ));
-        let verdict = match kvm_runs(self, image, &consoles) {
+        let verdict = match kvm_runs(|| self.command(None), image, &consoles) {
             Ok(()) => Verdict::new(Accelerator::Kvm, "it booted the lab's image".to_owned()),
             Err(why) => emulation(&format!("KVM can't boot the lab's image: {why}")),
         };

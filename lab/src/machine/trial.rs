@@ -2,11 +2,11 @@
 //! the device may be there, run firmware, and fail with what comes after it.
 
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::hypervisor::Hypervisor;
 use super::process::Process;
 use super::{Accelerator, Boot, Firmware, MachineError, Spec};
 use crate::image::{GREETING, Image};
@@ -20,14 +20,20 @@ const FIRMWARE: Duration = Duration::from_secs(40);
 /// How often it is looked whether the other machine has failed already.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Boots the image with each firmware, at the same time, until its system starts. The consoles stay in a folder.
-pub(super) fn kvm_runs(hypervisor: &Hypervisor, image: &Image, dir: &Path) -> Result<(), String> {
+/// Boots the image with each firmware, at the same time, until its system starts; `command` makes a command for QEMU. The consoles
+/// stay in a folder.
+pub(super) fn kvm_runs(
+    command: impl Fn() -> Result<Command, MachineError> + Sync,
+    image: &Image,
+    dir: &Path,
+) -> Result<(), String> {
     if dir.exists() {
         std::fs::remove_dir_all(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
     }
     let failed = AtomicBool::new(false);
     let try_one = |name: &str, firmware| {
-        let booted = boots(hypervisor, image, &dir.join(name), name, firmware, &failed);
+        let booted =
+            command().and_then(|command| boots(command, image, &dir.join(name), name, firmware, &failed));
         booted.map_err(|error| {
             failed.store(true, Ordering::Relaxed);
             error.brief()
@@ -43,7 +49,7 @@ pub(super) fn kvm_runs(hypervisor: &Hypervisor, image: &Image, dir: &Path) -> Re
 
 /// Boots with one firmware, unless the other one has failed.
 fn boots(
-    hypervisor: &Hypervisor,
+    command: Command,
     image: &Image,
     dir: &Path,
     name: &str,
@@ -52,7 +58,7 @@ fn boots(
 ) -> Result<(), MachineError> {
     let mut spec = Spec::new(&format!("trial-{name}"), firmware, Boot::Cd(image.iso()));
     spec.nics.clear();
-    let mut process = Process::start(hypervisor.command(None)?, Accelerator::Kvm, &spec, dir)?;
+    let mut process = Process::start(command, Accelerator::Kvm, &spec, dir)?;
     let began = Instant::now();
     // Any line will do first: no firmware writes one before it has started the boot loader.
     for (text, what, limit) in [("\n", "the boot loader", FIRMWARE), (GREETING, "the live system", LIMIT)] {

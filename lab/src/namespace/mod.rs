@@ -2,6 +2,7 @@
 //! They start from the Ignition config that a discovery image carries, or from what was written onto their disk, by the real
 //! Ignition; what runs on them is the product's own. Kernel, firmware and boot loader are those that they don't have.
 
+mod containers;
 mod hardware;
 mod os_image;
 mod programs;
@@ -100,22 +101,6 @@ struct State {
     ended: Mutex<Option<String>>,
 }
 
-/// The namespace of a machine's network, by the name of the network that it is on.
-fn namespace(network: &str, number: usize) -> String {
-    format!("{network}-{number}")
-}
-
-/// Removes what machines on a network may have left.
-pub(crate) fn remove_all(network: &str) {
-    let prefix = namespace(network, 0);
-    let prefix = prefix.strip_suffix('0').unwrap_or(&prefix);
-    for entry in std::fs::read_dir("/run/netns").into_iter().flatten().flatten() {
-        if let Some(name) = entry.file_name().to_str().filter(|name| name.starts_with(prefix)) {
-            network::remove(name);
-        }
-    }
-}
-
 impl Machine {
     /// Starts a machine on a network; its disk and `console.log` stand in `dir`, which is made. A disk that is there already is
     /// kept: that is how a machine is started again.
@@ -124,7 +109,7 @@ impl Machine {
         let console = dir.join("console.log");
         let log =
             File::options().create(true).append(true).open(&console).map_err(NamespaceError::io(&console))?;
-        let namespace = namespace(network, spec.number);
+        let namespace = network::of_machine(network, spec.number);
         plug_in(network, &namespace, &spec)?;
         let (name, state) = (spec.name.clone(), Arc::new(State::default()));
         let running = Running {

@@ -10,7 +10,7 @@ use assisted_lab_kinds::Outcomes;
 use uuid::Uuid;
 
 use super::programs::{COMPUTER, KUBERNETES, LAB};
-use super::{NamespaceError, Spec, answer, hardware, os_image};
+use super::{NamespaceError, Spec, answer, containers, hardware};
 use crate::network::{self, GATEWAY};
 
 /// Debian's Ignition, where its initramfs module keeps it.
@@ -124,7 +124,7 @@ impl System {
             write(name, text)?;
         }
         if self.spec.image_mode {
-            for (name, text) in os_image::FILES {
+            for (name, text) in containers::FILES {
                 let path = root.join(name);
                 let folder = path.parent().unwrap_or(root);
                 std::fs::create_dir_all(folder).map_err(NamespaceError::io(folder))?;

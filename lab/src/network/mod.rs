@@ -2,6 +2,7 @@
 //! addresses by DHCP, names, the time, images of containers. Nothing of it is visible outside the namespace, and nothing
 //! leaves it.
 
+mod machine;
 mod names;
 mod port_forward;
 mod registry;
@@ -18,7 +19,7 @@ use std::time::Duration;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-use crate::namespace;
+pub(crate) use machine::{of_machine, remove_machines};
 pub use names::Names;
 pub use registry::REGISTRY;
 pub use running::Running;
@@ -108,7 +109,7 @@ impl Network {
             return Err(NetworkError::NotRoot);
         }
         remove(name);
-        namespace::remove_all(name);
+        remove_machines(name);
         ip(&["netns", "add", name])?;
         let mut network = Self { namespace: name.to_owned(), card: None, servers: Vec::new() };
         let resolver = settings(name).join("resolv.conf");

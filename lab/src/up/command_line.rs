@@ -3,17 +3,12 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use serde_json::Value;
 
+use super::program::{self, run};
 use super::{LabError, say, service, tls};
 use crate::network::{self, Network};
-use crate::wait::Wait;
-use crate::wait::child::{self, ChildError};
-
-/// How long a command may take; some fetch an image.
-const COMMAND: Duration = Duration::from_secs(10 * 60);
 
 /// Where the administrator's token is kept, in the lab's folder.
 pub(super) const CONFIG: &str = "config";
@@ -55,7 +50,7 @@ impl CommandLine {
 
     /// The JSON that a command prints.
     pub(super) fn json(&self, words: &[&str]) -> Result<Value, LabError> {
-        json(&words.join(" "), &mut self.command(words), &self.dir)
+        program::json(&words.join(" "), &mut self.command(words), &self.dir)
     }
 }
 
@@ -66,37 +61,4 @@ pub(super) fn environment(dir: &Path) -> [(&'static str, PathBuf); 3] {
         ("ASSISTED_CA_FILE", dir.join(tls::CA)),
         ("XDG_CONFIG_HOME", dir.join(CONFIG)),
     ]
-}
-
-/// What a command answers that can speak JSON.
-pub(super) fn json(what: &str, command: &mut Command, dir: &Path) -> Result<Value, LabError> {
-    let program = PathBuf::from(command.get_program());
-    let failed = |said: String| LabError::Command { command: what.to_owned(), said };
-    let mut wait = Wait::new(what, dir.display(), COMMAND);
-    let output = child::output(command.args(["-o", "json"]), &mut wait)
-        .map_err(|error| LabError::child(&program, error))?;
-    if !output.status.success() {
-        return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
-    }
-    serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))
-}
-
-/// Runs a command to its end, before everybody's eyes.
-pub(super) fn run(what: &str, command: &mut Command, dir: &Path) -> Result<(), LabError> {
-    let program = PathBuf::from(command.get_program());
-    let mut wait = Wait::new(what, dir.display(), COMMAND);
-    let status = child::status(command, &mut wait).map_err(|error| LabError::child(&program, error))?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(LabError::Command { command: what.to_owned(), said: status.to_string() }),
-    }
-}
-
-impl LabError {
-    fn child(program: &Path, error: ChildError) -> Self {
-        match error {
-            ChildError::Late(late) => late.into(),
-            ChildError::Io(error) => Self::io(program)(error),
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! The cluster and the infra-env, as the service is told of them.
 
-use super::{DOMAIN, Lab, LabError, NAME, heading, payload, service, topology};
+use super::{DOMAIN, Lab, LabError, NAME, heading, machines, payload, service};
 use crate::network::{API_VIP, GATEWAY, INGRESS_VIP};
 
 impl Lab {
@@ -39,14 +39,14 @@ impl Lab {
         if self.plan.static_network {
             let networks = self.plan.dir.join("networks.yaml");
             let planned = self.machines.iter().map(|(planned, _)| planned);
-            std::fs::write(&networks, topology::networks(planned)).map_err(LabError::io(&networks))?;
+            std::fs::write(&networks, machines::networks(planned)).map_err(LabError::io(&networks))?;
             create.extend(["--static-network-file", "networks.yaml"]);
         }
         self.cli.show(&create)?;
         match self.plan.rack {
             // Their controllers fetch it.
             Some(_) => self.cli.show(&["iso", "url", NAME]),
-            None => self.cli.show(&["iso", "download", NAME, "--to", topology::ISO]),
+            None => self.cli.show(&["iso", "download", NAME, "--to", machines::ISO]),
         }
     }
 }

@@ -203,10 +203,11 @@ impl Lab {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::up::topology::{self, Topology};
+    use crate::up::machines;
+    use crate::up::topology::Topology;
 
     fn targets(topology: Topology, faults: &[Fault]) -> Result<Vec<String>, String> {
-        let machines = topology::machines(&topology::tests::plan(topology, 0));
+        let machines = machines::machines(&machines::tests::plan(topology, 0));
         let all = all(faults, &machines).map_err(|error| error.to_string())?;
         Ok(all.iter().map(|fault| machines[fault.target].name.clone()).collect())
     }

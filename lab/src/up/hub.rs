@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::tls::Certificate;
-use super::{Lab, LabError, NAME, Plan, command_line, forget, say, write_secret};
+use super::{Lab, LabError, NAME, Plan, forget, program, say, write_secret};
 use crate::network::{GATEWAY, Network, Running};
 use crate::wait::Wait;
 
@@ -79,7 +79,7 @@ impl Hub {
         loop {
             let mut ask = kubectl(plan, network, &["get", "--raw", "/readyz", "--request-timeout=5s"])?;
             ask.stdout(Stdio::null()).stderr(Stdio::null());
-            match command_line::run("kubectl get --raw /readyz", &mut ask, &plan.dir) {
+            match program::run("kubectl get --raw /readyz", &mut ask, &plan.dir) {
                 Err(LabError::Command { .. }) => {}
                 answered => return answered,
             }
@@ -102,7 +102,7 @@ fn define(plan: &Plan, network: &Network) -> Result<(), LabError> {
         &["create", "namespace", NAME],
     ] {
         let mut command = kubectl(plan, network, words)?;
-        command_line::run("kubectl", command.stdout(Stdio::null()), &plan.dir)?;
+        program::run("kubectl", command.stdout(Stdio::null()), &plan.dir)?;
     }
     Ok(())
 }
@@ -169,13 +169,13 @@ impl Lab {
     pub(super) fn show_hub(&self, words: &[&str]) -> Result<(), LabError> {
         let what = format!("kubectl {}", words.join(" "));
         say(&format!("\n$ {what}"));
-        command_line::run(&what, &mut self.hub_kubectl(words)?, &self.plan.dir)
+        program::run(&what, &mut self.hub_kubectl(words)?, &self.plan.dir)
     }
 
     /// What `kubectl` tells of the hub as JSON.
     pub(super) fn hub_json(&self, words: &[&str]) -> Result<Value, LabError> {
         let what = format!("kubectl {}", words.join(" "));
-        command_line::json(&what, &mut self.hub_kubectl(words)?, &self.plan.dir)
+        program::json(&what, &mut self.hub_kubectl(words)?, &self.plan.dir)
     }
 
     /// Writes the objects as they are into the hub's folder, for whoever looks at them when the lab is gone.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Lab, LabError, NAME, Phase, command_line, heading, say, tls, topology, write_secret};
+use super::{Lab, LabError, NAME, Phase, heading, machines, program, say, tls, write_secret};
 use crate::network;
 
 /// From the manifests until the last machine boots: the service lets an image rest for a minute.
@@ -163,11 +163,11 @@ impl Lab {
             "--cacert",
             tls::CA,
             "--output",
-            topology::ISO,
+            machines::ISO,
             url,
         ]);
         curl.stdin(Stdio::null()).current_dir(&self.plan.dir);
-        command_line::run(&format!("curl {url}"), &mut curl, &self.plan.dir)
+        program::run(&format!("curl {url}"), &mut curl, &self.plan.dir)
     }
 
     /// Takes the cluster's kubeconfig out of the Secret that the service has made of it.
@@ -179,7 +179,7 @@ impl Lab {
         say(&format!("\n$ kubectl get secret {secret} > kubeconfig"));
         let template = "--output=go-template={{.data.kubeconfig|base64decode}}";
         let mut get = self.hub_kubectl(&["get", "secret", &secret, template])?;
-        command_line::run(&format!("kubectl get secret {secret}"), get.stdout(file), &self.plan.dir)
+        program::run(&format!("kubectl get secret {secret}"), get.stdout(file), &self.plan.dir)
     }
 }
 

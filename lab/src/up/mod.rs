@@ -11,42 +11,43 @@ mod error;
 mod fault;
 mod hub;
 mod image_mode;
+mod kubectl;
 mod machine_handle;
+mod machines;
 mod manifests;
 mod metal3;
 mod minutes;
 mod operators;
 mod payload;
 mod plan;
+mod program;
 mod rack;
 mod record;
 mod service;
 mod tls;
 mod topology;
+mod watch;
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use assisted_lab_tools::kubernetes;
-use serde_json::Value;
 
 use crate::image::Image;
 use crate::machine::{Hypervisor, Machine};
 use crate::namespace;
 use crate::network::{API_VIP, GATEWAY, INGRESS_VIP, Names, Network, NicAttachment};
-use crate::wait::Wait;
 use command_line::CommandLine;
 use controlled::Controlled;
 pub use error::LabError;
 pub use fault::Fault;
 use fault::ScheduledFault;
-use machine_handle::{Liveness, MachineHandle};
+use machine_handle::MachineHandle;
 pub use operators::Operator;
 pub use plan::{Plan, Until};
 pub use rack::Rack;
@@ -62,8 +63,6 @@ const DOMAIN: &str = "example.com";
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Without KVM a machine takes minutes to start, and several share the processors.
 const DISCOVERY: Duration = Duration::from_secs(25 * 60);
-/// From the last host's discovery until all of them can be installed.
-const READY: Duration = Duration::from_secs(15 * 60);
 /// A build of Kubernetes takes minutes, and machines may be in its way.
 const KUBERNETES: Duration = Duration::from_secs(60 * 60);
 
@@ -112,7 +111,7 @@ impl Lab {
         }
         std::fs::create_dir_all(&plan.dir).map_err(LabError::io(&plan.dir))?;
         let record = Record::new(&plan.dir)?;
-        let machines = topology::machines(&plan);
+        let machines = machines::machines(&plan);
         let faults = fault::all(&plan.faults, &machines)?;
         payload::must_come(&plan)?;
         // An earlier lab has left its disks, its clusters, and a service that was ready.
@@ -265,36 +264,11 @@ impl Lab {
             if matches!(planned.kind, Kind::Namespace { .. }) {
                 forget(&self.plan.dir.join(&planned.name))?;
             }
-            if let Some(spec) = topology::spec(planned, &self.plan, false) {
+            if let Some(spec) = machines::spec(planned, &self.plan, false) {
                 Machine::wipe(&spec, &self.plan.dir.join(&planned.name))?;
             }
         }
         Ok(())
-    }
-
-    fn show_cluster(&self) -> Result<(), LabError> {
-        heading("The cluster");
-        self.cli.show(&["cluster", "show", NAME])?;
-        self.cli.show(&["cluster", "download", NAME, "kubeconfig", "--to", "kubeconfig"])?;
-        self.show_kubectl(&["get", "nodes", "-o", "wide"])
-    }
-
-    /// Kubernetes' own command line, with the cluster's kubeconfig.
-    fn kubectl(&self, words: &[&str]) -> Result<Command, LabError> {
-        let kubectl = kubernetes::find("kubectl").ok_or(LabError::NoKubernetes)?;
-        let mut command = self.network.command(&kubectl);
-        command.args(["--kubeconfig", "kubeconfig"]).args(words).current_dir(&self.plan.dir);
-        Ok(command)
-    }
-
-    fn kubectl_json(&self, words: &[&str]) -> Result<Value, LabError> {
-        command_line::json(&format!("kubectl {}", words.join(" ")), &mut self.kubectl(words)?, &self.plan.dir)
-    }
-
-    fn show_kubectl(&self, words: &[&str]) -> Result<(), LabError> {
-        let words_told = words.join(" ");
-        say(&format!("\n$ kubectl {words_told}"));
-        command_line::run(&format!("kubectl {words_told}"), &mut self.kubectl(words)?, &self.plan.dir)
     }
 
     /// Where the time went, and what can be looked at.
@@ -341,14 +315,14 @@ impl Lab {
         let dir = self.plan.dir.join(&planned.name);
         if let Some(programs) = &self.programs
             && let Some(spec) =
-                topology::namespace(planned, &self.plan, medium_first, programs, &self.plan.outcomes()?)
+                machines::namespace(planned, &self.plan, medium_first, programs, &self.plan.outcomes()?)
         {
             say(&format!("{}: console in {}", planned.name, dir.join("console.log").display()));
             let started = namespace::Machine::start(self.network.name(), spec, &dir)?;
             *machine = Some(MachineHandle::Namespace(started));
             return Ok(());
         }
-        let Some(spec) = topology::spec(planned, &self.plan, medium_first) else { return Ok(()) };
+        let Some(spec) = machines::spec(planned, &self.plan, medium_first) else { return Ok(()) };
         say(&format!("{}: console in {}", planned.name, dir.join("console.log").display()));
         *machine = Some(MachineHandle::Virtual(Machine::start_in(self.network.name(), &spec, &dir)?));
         Ok(())
@@ -395,67 +369,6 @@ impl Lab {
             }
         }
         Ok(())
-    }
-
-    /// Shows the cluster until it has a status; what goes wrong with a machine ends it as well.
-    fn watch(&mut self, until: &str) -> Result<(), LabError> {
-        let words = ["cluster", "watch", NAME, "--until", until];
-        let limit = if until == "ready" { READY } else { self.plan.limit };
-        let mut wait = self.wait_for(&format!("cluster {NAME}, which is not {until} yet,"), limit);
-        let mut child = self.cli.start(&words)?;
-        loop {
-            if let Some(status) = child.try_wait().map_err(LabError::io(&self.plan.program))? {
-                return match status.success() {
-                    true => Ok(()),
-                    false => Err(LabError::Command { command: words.join(" "), said: status.to_string() }),
-                };
-            }
-            let looked = if until == "ready" { Ok(()) } else { self.inject_due_faults() };
-            let paused = looked.and_then(|()| self.pause()).and_then(|()| Ok(wait.go_on()?));
-            if let Err(error) = paused {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(error);
-            }
-        }
-    }
-
-    fn pause(&mut self) -> Result<(), LabError> {
-        std::thread::sleep(POLL_INTERVAL);
-        if self.plan.stop.load(Ordering::Relaxed) {
-            return Err(LabError::Interrupted);
-        }
-        self.must_live()
-    }
-
-    fn must_live(&mut self) -> Result<(), LabError> {
-        self.network.must_live()?;
-        self.service.must_live()?;
-        for number in 0..self.machines.len() {
-            let Some((planned, Some(machine))) = self.machines.get_mut(number) else { continue };
-            let life = machine.liveness(&format!("(the end of the installation of {})", planned.name))?;
-            let (machine, dir) = (planned.name.clone(), self.plan.dir.join(&planned.name));
-            match (life, self.phase) {
-                (Liveness::Running, _) => {}
-                (_, Phase::Installing) => return Err(LabError::KvmFailed { machine, dir }),
-                (Liveness::Restarted, _) => say(&format!("{machine}: KVM failed, it starts again, emulated")),
-                (Liveness::Lost, phase) => {
-                    say(&format!("{machine}: KVM failed, it starts again, emulated"));
-                    if phase == Phase::Before {
-                        self.wipe(number)?;
-                    }
-                    self.power_on(number)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// A wait whose traces are in the lab's folder: the service's log, and the consoles of the machines.
-    fn wait_for(&self, what: &str, limit: Duration) -> Wait {
-        let dir = self.plan.dir.display();
-        let limit = limit.min(self.plan.limit.saturating_sub(self.began.elapsed()));
-        Wait::new(what, format_args!("{dir}/{}, {dir}/*/console.log", service::LOG), limit)
     }
 }
 

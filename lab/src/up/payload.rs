@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use assisted_lab_tools::kubernetes;
 
-use super::{LabError, Plan};
+use super::{LabError, Plan, program};
 use crate::image::ImageError;
 use crate::namespace;
 use crate::network::{Network, REGISTRY};
@@ -111,6 +111,6 @@ fn stripped(plan: &Plan, program: &Path, name: &str) -> Result<PathBuf, LabError
     std::fs::create_dir_all(&dir).map_err(LabError::io(&dir))?;
     let to = dir.join(name);
     let mut strip = Command::new("strip");
-    super::command_line::run("strip", strip.arg("-o").arg(&to).arg(program).stdin(Stdio::null()), &dir)?;
+    program::run("strip", strip.arg("-o").arg(&to).arg(program).stdin(Stdio::null()), &dir)?;
     Ok(to)
 }

@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 
 use super::topology::{Kind, Planned};
 use super::{LabError, command_line, service};
+use crate::network;
 use crate::wait::Wait;
-use crate::{namespace, network};
 
 /// How long a lab may take to end: it may be in the middle of a command.
 const END: Duration = Duration::from_secs(5 * 60);
@@ -101,7 +101,7 @@ impl Record {
                 wait.pause(super::POLL_INTERVAL)?;
             }
         }
-        namespace::remove_all(&self.namespace);
+        network::remove_machines(&self.namespace);
         network::remove(&self.namespace);
         Ok(())
     }

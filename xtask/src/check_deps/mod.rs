@@ -3,6 +3,7 @@
 //! ([`circles`]).
 
 mod circles;
+mod sizes;
 mod sources;
 mod storeys;
 
@@ -119,6 +120,8 @@ pub fn run() -> Result<()> {
     }
     let (files, in_circles) = circles::check()?;
     say(&format!("circles: {in_circles} of {files} files stand in some, none more than are known"));
+    let long = sizes::check()?;
+    say(&format!("sizes: no file is too long, and {long} functions are that may be"));
     Ok(())
 }
 

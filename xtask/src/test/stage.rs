@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::table::minutes;
 use crate::run::Log;
 
 /// Between two lines that tell what runs.
@@ -241,6 +240,11 @@ fn last_line(path: &Path) -> String {
     let output = String::from_utf8_lossy(&output[output.len().saturating_sub(500)..]).into_owned();
     let line = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     line.chars().take(120).collect()
+}
+
+/// Minutes with a tenth.
+pub fn minutes(time: Duration) -> String {
+    format!("{:.1}", time.as_secs_f64() / 60.0)
 }
 
 #[cfg(test)]

@@ -2,15 +2,10 @@
 
 use std::time::Duration;
 
-use super::stage::{End, Ended};
+use super::stage::{End, Ended, minutes};
 
 /// What takes less than this has no line of its own unless it failed.
 const SHORT: Duration = Duration::from_secs(5);
-
-/// Minutes with a tenth.
-pub fn minutes(time: Duration) -> String {
-    format!("{:.1}", time.as_secs_f64() / 60.0)
-}
 
 /// Stages in the order in which they began, with minutes since the beginning and minutes that they took; what they took together,
 /// and how busy the machine was.

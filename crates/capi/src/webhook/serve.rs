@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use assisted_kubeapi::admission::review;
 use assisted_kubeapi::admission::{Denial, Verdict};
-use assisted_kubeapi::webhook_server::keeper::Keeper;
 use assisted_kubeapi::webhook_server::listener::{self, Answers, Place, Refused};
 use assisted_kubeapi::webhook_server::profile::{self, ProfileError};
+use assisted_kubeapi::webhook_server::rotator::CertificateRotator;
 use assisted_kubeapi::webhook_server::target::Target;
 use assisted_kubeapi::webhook_server::tls::{Certified, Protocols, TlsError, server_config};
 use bytes::Bytes;
@@ -75,12 +75,12 @@ pub async fn serve(
     let serving = tokio::spawn(listener::serve(listener, tls, answers, stop.clone()));
     let names = [options.namespace.as_str(), options.webhooks.name];
     let placed = Placed { webhooks: options.webhooks, target: options.target };
-    let keeper = Keeper::of(client, names, placed, certified);
+    let rotator = CertificateRotator::of(client, names, placed, certified);
     tokio::select! {
         () = stop.cancelled() => {}
-        looked = keeper.first_look() => looked.map_err(WebhookError::Certificate)?,
+        looked = rotator.first_reconcile() => looked.map_err(WebhookError::Certificate)?,
     }
-    let keeping = tokio::spawn(keeper.run(stop.clone()));
+    let keeping = tokio::spawn(rotator.run(stop.clone()));
     let served = serving.await?;
     stop.cancel();
     keeping.await?;

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use assisted_kube::error::optional;
 use assisted_kube::watch::events;
 use assisted_kube::write::{self, Guard};
-use assisted_kubeapi::webhook_server::keeper::{MANAGER, Trusting};
+use assisted_kubeapi::webhook_server::rotator::{MANAGER, Trusting};
 use assisted_kubeapi::webhook_server::target::Target;
 use futures::stream::{Stream, StreamExt};
 use k8s_openapi::api::admissionregistration::v1::{

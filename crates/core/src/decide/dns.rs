@@ -47,14 +47,6 @@ fn of(name: String, address: IpAddr) -> DnsRecord {
     DnsRecord { name, r#type: kind.to_owned(), address: address.to_string() }
 }
 
-/// The action by which records are made, if a look at the cluster has just asked for it.
-pub(crate) fn asked(before: &Facts, after: &Facts) -> Option<Action> {
-    let record = after.cluster.as_ref()?;
-    let attempt = record.dns_asked_for?;
-    let known = before.cluster.as_ref().and_then(|before| before.dns_asked_for);
-    (known != Some(attempt)).then_some(Action::CreateDnsRecords { cluster_id: record.cluster.id, attempt })
-}
-
 /// The action by which the records of a cluster are deleted; none where there are none.
 pub fn delete(record: &ClusterRecord) -> Option<Action> {
     let cluster = &record.cluster;

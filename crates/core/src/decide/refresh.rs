@@ -4,8 +4,8 @@
 use assisted_wire::host::HostValidationId;
 use jiff::Timestamp;
 
-use crate::decide::cluster::layering;
-use crate::decide::{dns, host};
+use crate::decide::cluster::lost_builds;
+use crate::decide::host;
 use crate::model::action::Action;
 use crate::model::decision::{self, Decision};
 use crate::model::event::NewEvent;
@@ -103,7 +103,7 @@ impl<'f> WorkingCopy<'f> {
             }
         }
         let suggested = host::role::suggest(facts, &order, events);
-        let lost = layering::give_up(facts, events);
+        let lost = lost_builds::give_up(facts, events);
         let of_cluster = cluster::refresh::refresh(facts, events);
         // Hosts are judged neither by the state of their cluster nor by those of the others.
         if suggested || of_cluster == Changed::More {
@@ -117,7 +117,7 @@ impl<'f> WorkingCopy<'f> {
         self.reconcile();
         let context = ClusterContext::of(&self.facts);
         let hosts = self.facts.hosts.iter().filter_map(|host| next_deadline::next_check(host, &context));
-        let silent = layering::silent_until(&self.facts);
+        let silent = lost_builds::silent_until(&self.facts);
         let next_check = hosts.chain(cluster::refresh::next_check(&self.facts)).chain(silent).min();
         self.finish(next_check)
     }
@@ -130,7 +130,7 @@ impl<'f> WorkingCopy<'f> {
     }
 
     fn finish(mut self, next_check: Option<Timestamp>) -> Decision {
-        self.actions.extend(dns::asked(self.before, &self.facts));
+        self.actions.extend(dns_records_asked_for(self.before, &self.facts));
         let Self { before, facts, events, actions, problems, .. } = self;
         let hosts = before.hosts.iter().filter(|host| takes_part(host)).zip(facts.hosts);
         let hosts = hosts.filter_map(|(before, after)| decision::change(before, after, facts.now)).collect();
@@ -141,6 +141,14 @@ impl<'f> WorkingCopy<'f> {
             });
         Decision { hosts, cluster, events, actions, next_check, problems }
     }
+}
+
+/// The action by which DNS records are made, if a look at the cluster has just asked for it.
+fn dns_records_asked_for(before: &Facts, after: &Facts) -> Option<Action> {
+    let record = after.cluster.as_ref()?;
+    let attempt = record.dns_asked_for?;
+    let known = before.cluster.as_ref().and_then(|before| before.dns_asked_for);
+    (known != Some(attempt)).then_some(Action::CreateDnsRecords { cluster_id: record.cluster.id, attempt })
 }
 
 /// Every table of every machine, in words, for the documentation.

@@ -4,8 +4,8 @@ use assisted_wire::cluster_params::RoleSet;
 use assisted_wire::host::HostRole;
 use assisted_wire::inventory::{BootDeviceType, Disk, DriveType};
 
-use super::cluster_rules::Input;
 use super::fault::{Fault, Rule};
+use super::input::Input;
 use super::settings::Scratch;
 use crate::model::disk::installation_disk;
 use crate::model::facts::HostFacts;

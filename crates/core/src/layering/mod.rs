@@ -11,6 +11,7 @@ pub mod fault;
 pub mod findings;
 pub mod generated;
 pub mod host_rules;
+pub mod input;
 pub mod machine_os_config;
 pub mod reference;
 pub mod settings;

@@ -13,8 +13,9 @@ use assisted_wire::network::{LoadBalancer, LoadBalancerType};
 use assisted_wire::platform::PlatformType;
 use serde_json::{Value, json};
 
-use super::cluster_rules::{self as rules, Input};
+use super::cluster_rules as rules;
 use super::fault::{Fault, Rule};
+use super::input::Input;
 use super::{findings, generated, host_rules, machine_os_config, upload};
 use crate::model::facts::Facts;
 use crate::model::layering::ManifestObject;

@@ -9,7 +9,7 @@ use assisted_wire::id::HostId;
 use ipnet::IpNet;
 
 use super::settings::IgnoredValidations;
-use crate::layering::cluster_rules::Input;
+use crate::layering::input::Input;
 use crate::model::embedded;
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::topology;

@@ -3,11 +3,12 @@
 
 use serde_json::{Value, json};
 
-use super::DIR;
 use crate::config::Config;
 use crate::host::{FileError, Host, RunError};
 use crate::kube::NAMESPACE;
 
+/// Where the temporary control plane works.
+const DIR: &str = "/opt/openshift";
 const NAME: &str = "assisted-installer-controller";
 /// Name of the service for a controller that gets its addresses.
 const SERVICE_NAME: &str = "assisted-api.local.openshift.io";

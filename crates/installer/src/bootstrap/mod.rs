@@ -26,8 +26,6 @@ pub use hostname::HostnameError;
 pub use manifests::ManifestError;
 pub use units::UnitError;
 
-/// Where the temporary control plane works.
-const DIR: &str = "/opt/openshift";
 /// Written when it has done its part.
 const DONE: &str = "/opt/openshift/.bootkube.done";
 const KUBECONFIG: &str = "/opt/openshift/auth/kubeconfig";

@@ -8,7 +8,8 @@ use k8s_openapi::api::admissionregistration::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::webhook::{Entry, Kind, WEBHOOKS};
+use super::table::{Entry, WEBHOOKS};
+use super::webhook::Kind;
 use super::{GROUP, NAME, VERSION};
 pub use crate::webhook_server::target::Target;
 

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::webhook::WEBHOOKS;
+use super::table::WEBHOOKS;
 use super::{GROUP, VERSION};
 
 /// The answer to a question of discovery; none: there is nothing at this path.

@@ -15,8 +15,8 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::table::{Entry, WEBHOOKS};
 use super::verdict::Verdict;
-use super::webhook::{Entry, WEBHOOKS};
 use super::{GROUP, VERSION, discovery, review};
 use crate::webhook_server::listener::{self, Answers, Place, Refused};
 

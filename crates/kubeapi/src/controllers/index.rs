@@ -11,7 +11,7 @@ use kube::runtime::reflector::Store;
 use parking_lot::RwLock;
 
 use super::cache::{get, key};
-use super::marks::bound_to;
+use super::relations::bound_to;
 
 /// A namespace, and a hardware address in it in small letters.
 type Address = (String, String);

@@ -9,8 +9,8 @@ use assisted_reconcile::{Failure, Outcome, Reconciler};
 use super::cache::get;
 use super::cluster::{not_available, remove_install, spec_synced};
 use super::hub::{Hub, failed, now};
-use super::marks::deployment_of;
 use super::queues::Row;
+use super::relations::deployment_of;
 use crate::Problem;
 
 /// Looks after AgentClusterInstalls that no ClusterDeployment looks after.

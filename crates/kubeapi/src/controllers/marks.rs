@@ -6,7 +6,6 @@ use assisted_crd::agent_install::agent_classification::AgentClassification;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::agent_install::nmstate_config::NMStateConfig;
 use assisted_crd::common::NamespacedReference;
-use assisted_crd::condition::find;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive::cluster_image_set::ClusterImageSet;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
@@ -22,6 +21,7 @@ use super::classification::of_classifications;
 use super::hub::Hub;
 use super::queues::mark;
 use super::referred::manifests_of;
+use super::relations::{belongs_to, bound_to, deployment_of, is_synced};
 use super::spoke::secret_of;
 use crate::cluster::install_of;
 
@@ -46,12 +46,6 @@ pub(super) fn cluster_deployment(
         hub.spokes.forget(&own);
     }
     mark(&hub.queues.clusters, own);
-}
-
-/// The ClusterDeployment that an AgentClusterInstall belongs to.
-pub(super) fn deployment_of(install: &AgentClusterInstall) -> ObjectKey {
-    let namespace = install.metadata.namespace.clone().unwrap_or_default();
-    ObjectKey::new(namespace, &install.spec.cluster_deployment_ref.name)
 }
 
 pub(super) fn install(hub: &Hub, before: Option<&AgentClusterInstall>, after: Option<&AgentClusterInstall>) {
@@ -107,13 +101,6 @@ fn looked_at_by_images(object: Option<&InfraEnv>) -> impl PartialEq {
     })
 }
 
-/// Whether an Agent is one of an InfraEnv.
-pub(super) fn belongs_to(agent: &Agent, infra_env: &ObjectKey) -> bool {
-    let labels = agent.metadata.labels.as_ref();
-    agent.metadata.namespace.as_deref() == Some(&infra_env.namespace)
-        && labels.and_then(|labels| labels.get(label::INFRA_ENV)) == Some(&infra_env.name)
-}
-
 pub(super) fn nmstate_config(hub: &Hub, before: Option<&NMStateConfig>, after: Option<&NMStateConfig>) {
     let Some(object) = after.or(before) else { return };
     let namespace = object.metadata.namespace.clone();
@@ -123,17 +110,6 @@ pub(super) fn nmstate_config(hub: &Hub, before: Option<&NMStateConfig>, after: O
     for infra_env in hub.cache.infra_envs.state_filter(selects) {
         mark(&hub.queues.infra_envs, key(&*infra_env));
     }
-}
-
-/// The ClusterDeployment that an Agent is bound to.
-pub(super) fn bound_to(agent: &Agent) -> Option<ObjectKey> {
-    let reference = agent.spec.cluster_deployment_name.as_ref()?;
-    Some(ObjectKey::new(&reference.namespace, &reference.name))
-}
-
-/// Whether what is wanted of an Agent has come to its host.
-pub(super) fn is_synced(agent: &Agent) -> Option<&str> {
-    find(&agent.status.as_ref()?.conditions, "SpecSynced").map(|condition| condition.status.as_str())
 }
 
 pub(super) fn agent(hub: &Hub, before: Option<&Agent>, after: Option<&Agent>) {

@@ -25,6 +25,7 @@ mod mirrors;
 mod preprovisioning_image;
 mod queues;
 mod referred;
+mod relations;
 mod run;
 mod spoke;
 mod synced;

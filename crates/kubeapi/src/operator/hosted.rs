@@ -37,7 +37,7 @@ use super::conditions::{self, Problem};
 use super::desired::Hosted;
 use super::environment::Environment;
 use super::gather::GatherError;
-use super::reconcile::{Look, Operator, failure, remove_finalizers};
+use super::reconcile::{Operator, Pass, failure, remove_finalizers};
 use crate::objects::secret_value;
 
 /// The member of the Secret.
@@ -51,11 +51,11 @@ const LIMIT: Duration = Duration::from_secs(60);
 const AGAIN: Duration = Duration::from_secs(30);
 const REST: SignedDuration = SignedDuration::from_secs(600);
 
-/// Looks at one.
+/// Makes one pass over an object.
 ///
 /// # Errors
 /// The hub's API server refuses, or can't be reached; what is wrong with the object or its cluster stands in the conditions.
-pub(super) async fn look(operator: &Operator, key: &ObjectKey) -> Result<Outcome, Failure> {
+pub(super) async fn reconcile(operator: &Operator, key: &ObjectKey) -> Result<Outcome, Failure> {
     let api: Api<HypershiftAgentServiceConfig> = Api::namespaced(operator.client.clone(), &key.namespace);
     let Some(object) = api.get_opt(&key.name).await.map_err(|error| failure(&error))? else {
         return Ok(Outcome::Done);
@@ -66,23 +66,23 @@ pub(super) async fn look(operator: &Operator, key: &ObjectKey) -> Result<Outcome
         let kept = remove_finalizers(&api, &object, &[finalizer::AGENT_SERVICE_CONFIG]).await;
         return kept.map(|()| Outcome::Done).map_err(|error| failure(&error));
     }
-    let look = match bring(operator, &api, &object).await {
-        Ok(look) => look,
-        Err(GatherError::Problem(problem)) => Look::failed(problem),
+    let pass = match bring(operator, &api, &object).await {
+        Ok(pass) => pass,
+        Err(GatherError::Problem(problem)) => Pass::failed(problem),
         Err(GatherError::Api(error)) if assisted_kube::error::is_refused(&error) => {
-            Look::failed(Problem::new("ReasonRBACConfigurationFailure", missing_role(&error, key)))
+            Pass::failed(Problem::new("ReasonRBACConfigurationFailure", missing_role(&error, key)))
         }
         Err(GatherError::Api(error)) => return Err(failure(&error)),
     };
     let mut shown = object.clone();
     let status = shown.status.get_or_insert_default();
     let now = Time(Timestamp::now());
-    conditions::write(&mut status.conditions, &look.outcome, look.health.as_ref(), look.ephemeral, &now);
+    conditions::write(&mut status.conditions, &pass.outcome, pass.health.as_ref(), pass.ephemeral, &now);
     write::status(&api, &object, &shown, Guard::Free).await.map_err(|error| failure(&error))?;
-    match look.outcome {
+    match pass.outcome {
         Ok(()) => {
             let rest = Timestamp::now().checked_add(REST).unwrap_or(Timestamp::MAX);
-            Ok(Outcome::After(look.again.map_or(rest, |again| again.min(rest))))
+            Ok(Outcome::After(pass.again.map_or(rest, |again| again.min(rest))))
         }
         Err(problem) => {
             operator.tell(&object, EventType::Warning, problem.reason, &problem.text).await;
@@ -108,7 +108,7 @@ async fn bring(
     operator: &Operator,
     api: &Api<HypershiftAgentServiceConfig>,
     object: &HypershiftAgentServiceConfig,
-) -> Result<Look, GatherError> {
+) -> Result<Pass, GatherError> {
     let namespace = object.namespace().unwrap_or_default();
     if namespace == operator.environment.namespace {
         let text = "the namespace of the operator is that of the AgentServiceConfig; make this object in the namespace of a hosted \

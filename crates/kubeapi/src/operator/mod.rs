@@ -17,6 +17,7 @@ mod health;
 mod hosted;
 mod local_cluster;
 pub mod reconcile;
+mod reconciler;
 pub mod validate;
 pub mod watch;
 

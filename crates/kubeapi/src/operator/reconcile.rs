@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use assisted_base::error::chain;
-use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::agent_install::agent_service_config::AgentServiceConfig;
 use assisted_crd::condition::{Statement, set};
 use assisted_crd::labels::finalizer;
 use assisted_kube::error::{is_missing, is_refused, optional};
 use assisted_kube::write::{self, Guard};
-use assisted_reconcile::{Failure, MemoryRow, Outcome, Reconciler};
+use assisted_reconcile::{Failure, Outcome};
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -21,12 +20,11 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use super::conditions::{self, Health, Problem};
-use super::desired::{Hosted, Input, annotation_of, desired, has_image_service};
+use super::desired::{Hosted, Input, annotation_of, desired, has_image_service, is_given};
 use super::environment::Environment;
 use super::gather::{self, GatherError};
 use super::local_cluster::{self, Import};
-use super::validate::{self, is_given};
-use super::{CONFIG, IMAGE_SERVICE, MANAGED_BY, annotation, apply, health, hosted};
+use super::{CONFIG, IMAGE_SERVICE, MANAGED_BY, annotation, apply, health, validate};
 
 /// The finalizer of an operator that was here before: nothing waits for it, since everything is owned; and that of the import of the
 /// hub's own cluster, of which not everything is.
@@ -50,9 +48,9 @@ pub struct Operator {
     told: Mutex<BTreeSet<(String, String)>>,
 }
 
-/// What a look brought.
+/// What one pass over an object brought.
 #[derive(Debug)]
-pub(super) struct Look {
+pub(super) struct Pass {
     pub(super) outcome: Result<(), Problem>,
     pub(super) health: Option<Health>,
     pub(super) ephemeral: Option<bool>,
@@ -60,7 +58,7 @@ pub(super) struct Look {
     pub(super) again: Option<Timestamp>,
 }
 
-impl Look {
+impl Pass {
     pub(super) fn failed(problem: Problem) -> Self {
         Self { outcome: Err(problem), health: None, ephemeral: None, immutable: None, again: None }
     }
@@ -75,11 +73,11 @@ impl Operator {
         Self { client, environment, is_openshift, recorder, told: Mutex::default() }
     }
 
-    /// Looks at one AgentServiceConfig.
+    /// Makes one pass over an AgentServiceConfig.
     ///
     /// # Errors
     /// The API server refuses, or can't be reached; what is wrong with the object itself stands in its conditions.
-    pub async fn look(&self, name: &str) -> Result<Outcome, Failure> {
+    pub async fn reconcile_config(&self, name: &str) -> Result<Outcome, Failure> {
         let api: Api<AgentServiceConfig> = Api::all(self.client.clone());
         let Some(config) = api.get_opt(name).await.map_err(|error| failure(&error))? else {
             return Ok(Outcome::Done);
@@ -96,27 +94,27 @@ impl Operator {
         let brought = async {
             let immutable = validate::immutable_annotations(&config)?;
             self.tell_settings(&config).await;
-            let look = self.bring(&config, &self.environment, None).await?;
-            Ok::<_, GatherError>(Look { immutable: Some(immutable), ..look })
+            let pass = self.bring(&config, &self.environment, None).await?;
+            Ok::<_, GatherError>(Pass { immutable: Some(immutable), ..pass })
         };
-        let mut look = match brought.await {
-            Ok(look) => look,
-            Err(GatherError::Problem(problem)) => Look::failed(problem),
+        let mut pass = match brought.await {
+            Ok(pass) => pass,
+            Err(GatherError::Problem(problem)) => Pass::failed(problem),
             Err(GatherError::Api(error)) => return Err(failure(&error)),
         };
         let imported = self.import(&api, &config).await.map_err(|error| failure(&error))?;
         if let Some(pause) = imported.as_ref().and_then(pause) {
             let at = Timestamp::now().checked_add(pause).unwrap_or(Timestamp::MAX);
-            look.again = Some(look.again.map_or(at, |again| again.min(at)));
+            pass.again = Some(pass.again.map_or(at, |again| again.min(at)));
         }
         let said = imported.map(|imported| imported.said);
-        self.write_status(&api, &config, &look, said).await.map_err(|error| failure(&error))?;
-        match look.outcome {
-            Ok(()) => Ok(look.again.map_or(Outcome::Done, Outcome::After)),
+        self.write_status(&api, &config, &pass, said).await.map_err(|error| failure(&error))?;
+        match pass.outcome {
+            Ok(()) => Ok(pass.again.map_or(Outcome::Done, Outcome::After)),
             Err(problem) => {
                 self.tell(&config, EventType::Warning, problem.reason, &problem.text).await;
                 // What else is to be looked at again does not wait for it.
-                Ok(look.again.map_or(Outcome::Wait { reason: problem.text }, Outcome::After))
+                Ok(pass.again.map_or(Outcome::Wait { reason: problem.text }, Outcome::After))
             }
         }
     }
@@ -127,7 +125,7 @@ impl Operator {
         config: &AgentServiceConfig,
         environment: &Environment,
         hosted: Option<&Hosted>,
-    ) -> Result<Look, GatherError> {
+    ) -> Result<Pass, GatherError> {
         let namespace = &environment.namespace;
         let facts = gather::facts(&self.client, &self.environment, namespace, config).await?;
         validate::check(config, &facts)?;
@@ -145,7 +143,7 @@ impl Operator {
                 Err(error) if refuses(&error) => {
                     let text = format!("Failed to ensure {}: {}", component.name, told(&error));
                     let problem = Problem::new(component.reason, text);
-                    return Ok(Look { ephemeral, ..Look::failed(problem) });
+                    return Ok(Pass { ephemeral, ..Pass::failed(problem) });
                 }
                 Err(apply::ApplyError::Api(error)) => return Err(error.into()),
                 Err(error) => {
@@ -154,14 +152,14 @@ impl Operator {
             }
         }
         if let Some(pending) = desired.pending {
-            return Ok(Look { ephemeral, ..Look::failed(pending) });
+            return Ok(Pass { ephemeral, ..Pass::failed(pending) });
         }
         if facts.has_image_service {
             self.drop_old_finalizer(namespace).await?;
         }
         let owner = config.uid().unwrap_or_default();
         apply::prune(&self.client, namespace, &owner, &desired.components).await?;
-        Ok(Look {
+        Ok(Pass {
             outcome: Ok(()),
             health: Some(health::of(&applied)),
             ephemeral,
@@ -216,16 +214,16 @@ impl Operator {
         &self,
         api: &Api<AgentServiceConfig>,
         config: &AgentServiceConfig,
-        look: &Look,
+        pass: &Pass,
         imported: Option<Statement>,
     ) -> Result<(), kube::Error> {
         let mut after = config.clone();
         let status = after.status.get_or_insert_default();
-        if let Some(immutable) = &look.immutable {
+        if let Some(immutable) = &pass.immutable {
             status.immutable_annotations.clone_from(immutable);
         }
         let now = Time(Timestamp::now());
-        conditions::write(&mut status.conditions, &look.outcome, look.health.as_ref(), look.ephemeral, &now);
+        conditions::write(&mut status.conditions, &pass.outcome, pass.health.as_ref(), pass.ephemeral, &now);
         if let Some(imported) = imported {
             set(&mut status.conditions, imported, &now);
         }
@@ -321,17 +319,4 @@ pub(super) fn refuses(error: &apply::ApplyError) -> bool {
 
 pub(super) fn failure(error: &kube::Error) -> Failure {
     Failure::passing(chain(error))
-}
-
-impl Reconciler for Operator {
-    type Row = MemoryRow<ObjectKey>;
-
-    async fn reconcile(&self, row: &Self::Row) -> Result<Outcome, Failure> {
-        // AgentServiceConfigs are in no namespace.
-        if row.key.namespace.is_empty() {
-            Self::look(self, &row.key.name).await
-        } else {
-            Box::pin(hosted::look(self, &row.key)).await
-        }
-    }
 }

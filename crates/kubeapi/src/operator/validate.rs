@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::PersistentVolumeClaimSpec;
 
 use super::annotation;
 use super::conditions::Problem;
-use super::desired::{claim_name, has_image_service, quantity};
+use super::desired::{claim_name, has_image_service, is_given, quantity};
 use super::facts::Facts;
 use super::{DATABASE_CLAIM, FILES_CLAIM};
 
@@ -113,11 +113,6 @@ fn storage(config: &AgentServiceConfig, facts: &Facts) -> Result<(), Problem> {
         return Ok(());
     }
     Err(Problem::new("StorageFailure", small.join(". ") + "."))
-}
-
-/// Whether a volume is asked for: an empty claim asks for none.
-pub fn is_given(claim: &PersistentVolumeClaimSpec) -> bool {
-    *claim != PersistentVolumeClaimSpec::default()
 }
 
 fn requested(claim: &PersistentVolumeClaimSpec) -> (String, u64) {

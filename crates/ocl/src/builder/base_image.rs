@@ -7,13 +7,14 @@ use assisted_wire::on_cluster_layering::LayeringErrorCode;
 
 use super::failure::is_refusal;
 use super::machine::told;
-use super::{Failed, Machine, scratch};
+use super::{Failed, Machine};
+use crate::paths;
 
 const LIMIT: Duration = Duration::from_secs(20 * 60);
 
 /// Podman with the scratch's storage, not the machine's own.
 pub(crate) fn podman(machine: &Machine, limit: Duration) -> Cmd {
-    let storage = machine.name(&format!("{}/storage", scratch::MOUNT));
+    let storage = machine.name(&format!("{}/storage", paths::SCRATCH));
     let run = machine.name("/run/ocl/storage");
     let cmd = machine.cmd(limit, "podman").args([
         "--root",
@@ -24,7 +25,7 @@ pub(crate) fn podman(machine: &Machine, limit: Duration) -> Cmd {
         "overlay",
     ]);
     // What is unpacked on the way is large too, and must not go to memory.
-    cmd.env("TMPDIR", machine.name(&format!("{}/tmp", scratch::MOUNT)))
+    cmd.env("TMPDIR", machine.name(&format!("{}/tmp", paths::SCRATCH)))
 }
 
 /// Pulls it; it is nothing to do where it is there already.

@@ -5,9 +5,9 @@ use std::io;
 
 use serde_json::Value;
 
+use super::Machine;
 use super::containerfile::{AUTHORITIES, IGNITION};
-use super::{Machine, scratch};
-use crate::paths::{EXTRA, EXTRA_INPUTS};
+use crate::paths::{EXTRA, EXTRA_INPUTS, SCRATCH};
 
 /// Where the bootstrap's files have the authorities that the cluster's owner added.
 const TRUST: &str = "/etc/pki/ca-trust/source/anchors/ca.crt";
@@ -20,7 +20,7 @@ const OWNER_ONLY: u64 = 0o600;
 
 /// The folder of a pool's context.
 pub(crate) fn dir(pool: &str) -> String {
-    format!("{}/context-{pool}", scratch::MOUNT)
+    format!("{SCRATCH}/context-{pool}")
 }
 
 /// The configuration without files that are secret; what it left out.

@@ -9,7 +9,7 @@ use assisted_release::reference::Repository;
 use assisted_wire::on_cluster_layering::{LayeringErrorCode, Pool};
 use reqwest::StatusCode;
 
-use super::{Failed, Machine, scratch};
+use super::{Failed, Machine};
 use crate::config::{Config, Registry};
 use crate::paths;
 
@@ -97,7 +97,7 @@ impl<'a> Embedded<'a> {
     async fn run(&self, name: &str, settings: &str, auth: &str) -> Result<(), Failed> {
         // One of an earlier attempt; that there is none is no fault.
         let _ = self.machine.run(STOP, "podman", &["rm", "--force", "--ignore", name]).await;
-        let data = format!("--volume={}/registry:/var/lib/registry", self.machine.name(scratch::MOUNT));
+        let data = format!("--volume={}/registry:/var/lib/registry", self.machine.name(paths::SCRATCH));
         let own = format!("--volume={}:/etc/registry:ro", self.machine.name(paths::REGISTRY));
         let settings = format!("/etc/registry/{settings}");
         let run = [

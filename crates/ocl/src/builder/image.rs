@@ -10,7 +10,7 @@ use super::base_image::podman;
 use super::failure::{classify_run, is_refusal};
 use super::machine::told;
 use super::progress::begins_at;
-use super::{Builder, Failed, Machine, Store, context, scratch};
+use super::{Builder, Failed, Machine, Store, context};
 use crate::config::Proxy;
 use crate::paths;
 
@@ -66,7 +66,7 @@ impl Attempt<'_> {
             }
         }
         let cmd = cmd.args(context::volumes(self.machine));
-        let iid = self.machine.name(&format!("{}/iid-{}", scratch::MOUNT, self.pool));
+        let iid = self.machine.name(&format!("{}/iid-{}", paths::SCRATCH, self.pool));
         let cmd = cmd
             .args(["--iidfile", &iid, "--tag", &name, "--file", &containerfile])
             .arg(self.machine.name(&dir));

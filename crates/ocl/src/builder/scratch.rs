@@ -10,9 +10,8 @@ use serde::Deserialize;
 
 use super::{Failed, Machine, embedded};
 use crate::config::Scratch;
+use crate::paths::SCRATCH;
 
-/// Where it is.
-pub(crate) const MOUNT: &str = "/var/ocl-scratch";
 /// What a control plane node has in its place.
 const FOLDER: &str = "/var/lib/ocl-scratch";
 const LABEL: &str = "ocl-scratch";
@@ -45,11 +44,11 @@ pub(crate) async fn prepare(
     if is_there(machine) {
         return folders(machine);
     }
-    std::fs::create_dir_all(machine.path(MOUNT)).map_err(|error| failed(format!("{MOUNT}: {error}")))?;
+    std::fs::create_dir_all(machine.path(SCRATCH)).map_err(|error| failed(format!("{SCRATCH}: {error}")))?;
     if location == BuildLocation::ControlPlane {
         std::fs::create_dir_all(machine.path(FOLDER))
             .map_err(|error| failed(format!("{FOLDER}: {error}")))?;
-        let args = ["--bind", &machine.name(FOLDER), &machine.name(MOUNT)];
+        let args = ["--bind", &machine.name(FOLDER), &machine.name(SCRATCH)];
         machine.run(LIMIT, "mount", &args).await.map_err(failed)?;
     } else {
         match wanted {
@@ -69,7 +68,7 @@ pub(crate) async fn prepare(
 
 fn folders(machine: &Machine) -> Result<(), Failed> {
     for folder in ["tmp", "storage", "registry"] {
-        let path = machine.path(format!("{MOUNT}/{folder}"));
+        let path = machine.path(format!("{SCRATCH}/{folder}"));
         std::fs::create_dir_all(&path).map_err(|error| failed(format!("{}: {error}", path.display())))?;
     }
     Ok(())
@@ -77,13 +76,13 @@ fn folders(machine: &Machine) -> Result<(), Failed> {
 
 /// Whether something is mounted there.
 pub(crate) fn is_there(machine: &Machine) -> bool {
-    let place = machine.name(MOUNT);
+    let place = machine.name(SCRATCH);
     let mounts = machine.read("/proc/mounts").unwrap_or_default();
     String::from_utf8_lossy(&mounts).lines().any(|line| line.split(' ').nth(1) == Some(&place))
 }
 
 async fn memory(machine: &Machine) -> Result<(), Failed> {
-    let args = ["-t", "tmpfs", "-o", "size=60%,mode=0700", "ocl-scratch", &machine.name(MOUNT)];
+    let args = ["-t", "tmpfs", "-o", "size=60%,mode=0700", "ocl-scratch", &machine.name(SCRATCH)];
     machine.run(LIMIT, "mount", &args).await.map(drop).map_err(failed)
 }
 
@@ -110,7 +109,7 @@ async fn partition(machine: &Machine) -> Result<(), Failed> {
     if machine.exists("/sys/fs/selinux/enforce") {
         args.extend(["-o", "context=system_u:object_r:container_var_lib_t:s0"]);
     }
-    let place = machine.name(MOUNT);
+    let place = machine.name(SCRATCH);
     args.extend([partition.as_str(), place.as_str()]);
     run("mount", &args).await.map(drop)
 }
@@ -147,7 +146,7 @@ async fn disk(machine: &Machine) -> Result<PathBuf, Failed> {
 pub async fn remove(machine: &Machine) {
     embedded::stop(machine).await;
     if is_there(machine) {
-        let place = machine.name(MOUNT);
+        let place = machine.name(SCRATCH);
         // Storage drivers may have mounts of their own below it.
         for args in [&["--recursive", place.as_str()][..], &["--recursive", "--lazy", place.as_str()]] {
             match machine.run(LIMIT, "umount", args).await {

@@ -13,7 +13,7 @@ use flate2::bufread::MultiGzDecoder;
 use tar::{Archive, Entry, EntryType, PaxExtensions};
 use tokio::sync::mpsc::Receiver;
 
-use super::sink::Sink;
+use super::sink::{Sink, unreadable};
 use crate::error::RegistryError;
 
 /// Longest name in an archive, with what stands around it, in bytes.
@@ -199,11 +199,6 @@ impl Search {
         }
         Ok(())
     }
-}
-
-/// What an archive that can't be read means.
-pub(super) fn unreadable(error: &io::Error) -> RegistryError {
-    RegistryError::Malformed(format!("a layer can't be unpacked, {error}"))
 }
 
 /// Names that don't fit into an entry stand in one before it.

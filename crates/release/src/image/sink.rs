@@ -1,6 +1,6 @@
 //! Sinks for files that are read from an image.
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use crate::error::RegistryError;
 
@@ -46,7 +46,7 @@ impl Sink for MemorySink {
 pub(crate) fn copy(
     file: &mut dyn Read,
     limit: u64,
-    mut give: impl FnMut(&[u8]) -> std::io::Result<()>,
+    mut give: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> Result<(), RegistryError> {
     let mut buffer = vec![0; 128 << 10];
     let mut all = 0;
@@ -54,8 +54,8 @@ pub(crate) fn copy(
         let read = match file.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(read) => read,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(super::layer::unreadable(&error)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(unreadable(&error)),
         };
         all += read as u64;
         if all > limit {
@@ -63,4 +63,9 @@ pub(crate) fn copy(
         }
         give(buffer.get(..read).unwrap_or_default()).map_err(RegistryError::Disk)?;
     }
+}
+
+/// What an archive that can't be read means.
+pub(super) fn unreadable(error: &io::Error) -> RegistryError {
+    RegistryError::Malformed(format!("a layer can't be unpacked, {error}"))
 }

@@ -10,12 +10,10 @@ use assisted_wire::rack::{MachineAction, MachinePower, RackMachine};
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
-use super::record::Record;
+use super::record::{LIMIT, Record};
 use super::{Rack, connect};
 use crate::{Caller, Error};
 
-/// How long an action may take: the image is waited for, the machine is switched off, the controller fetches, the machine is switched on.
-pub(super) const LIMIT: Duration = Duration::from_secs(40 * 60);
 /// How long an image is waited for.
 const IMAGE: Duration = Duration::from_secs(25 * 60);
 /// Between two questions whether it is there.

@@ -1,5 +1,7 @@
 //! What is kept of a machine, and where.
 
+use std::time::Duration;
+
 use assisted_blob::{Error as BlobError, Key};
 use assisted_bmc::Trust;
 use assisted_core::model::refusal::Refusal;
@@ -12,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::Rack;
-use super::action::LIMIT;
 use crate::Error;
 
 /// Folder of the files.
@@ -21,6 +22,9 @@ const FOLDER: &str = "machines";
 const LONGEST: u64 = 64 << 10;
 /// Files that are read at the same time.
 const AT_ONCE: usize = 16;
+
+/// How long an action may take: the image is waited for, the machine is switched off, the controller fetches, the machine is switched on.
+pub(super) const LIMIT: Duration = Duration::from_secs(40 * 60);
 
 /// What is kept of a machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]

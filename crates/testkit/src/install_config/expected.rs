@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::form::network;
+use super::host::{name, of_interface};
 use super::input::Input;
 use super::platform;
 
@@ -88,12 +89,6 @@ fn fencing(host: &Value) -> Value {
     told
 }
 
-/// The name of a host: the one that was asked for, or its own.
-pub fn name(host: &Value) -> &str {
-    let asked = host["requested_hostname"].as_str().filter(|name| !name.is_empty());
-    asked.or_else(|| host["inventory"]["hostname"].as_str()).unwrap_or_default()
-}
-
 fn disk(input: &Input) -> Value {
     let Some(host) = input.bootstrap() else { return Value::Null };
     let by_id = &host["installation_disk_id"];
@@ -152,13 +147,6 @@ fn addresses(host: &Value) -> Vec<String> {
     let interfaces = host["inventory"]["interfaces"].as_array().into_iter().flatten();
     let all = interfaces.flat_map(of_interface);
     all.filter(|address| !address.to_lowercase().starts_with("fe80:")).collect()
-}
-
-/// The addresses of one interface.
-pub fn of_interface(interface: &Value) -> Vec<String> {
-    let lists =
-        ["ipv4_addresses", "ipv6_addresses"].into_iter().filter_map(|list| interface[list].as_array());
-    lists.flatten().filter_map(|address| address.as_str().map(str::to_owned)).collect()
 }
 
 /// The proxies that there are. What is inside of the cluster is reached without them, unless the user wants none for anything.

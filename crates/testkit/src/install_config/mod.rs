@@ -3,6 +3,7 @@
 
 mod expected;
 mod form;
+mod host;
 mod input;
 mod mutant;
 mod overrides;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::expected::{name, of_interface};
 use super::form::network;
+use super::host::{name, of_interface};
 use super::input::Input;
 
 /// The platform's part of the config.

@@ -11,7 +11,8 @@ use serde_json::json;
 use tokio::time::sleep;
 use tracing::{info, warn};
 
-use super::{DONE, NAME, POLL_INTERVAL};
+use super::NAME;
+use super::done::{DONE, POLL_INTERVAL};
 use crate::cluster::{BOOTSTRAP, Cluster};
 use crate::control_plane::{ControlPlane, Member, names};
 use crate::kube_api::{Applier, Fields, client};

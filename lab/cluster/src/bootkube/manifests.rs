@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::time::sleep;
 use tracing::{info, warn};
 
-use super::POLL_INTERVAL;
+use super::done::POLL_INTERVAL;
 use crate::foundation;
 use crate::kube_api::{Applier, Fields, documents};
 

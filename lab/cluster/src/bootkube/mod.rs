@@ -1,18 +1,19 @@
 //! The temporary control plane: it starts the cluster on the bootstrap host, and gives it to the hosts that follow.
 
+mod done;
 mod hand_over;
 mod in_place;
 mod manifests;
 mod requests;
 
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use tracing::{info, warn};
 
+use done::DONE;
 pub use hand_over::progress;
 pub use in_place::restore;
 pub use requests::{Nodes, Which, approve, approve_until_done as approve_requests};
@@ -26,11 +27,7 @@ use crate::node::master;
 use crate::program::ProgramRuntime;
 use crate::vip::Virtual;
 
-/// Written when the temporary control plane has done its part.
-pub const DONE: &str = "/opt/openshift/.bootkube.done";
 const NAME: &str = "etcd-bootstrap";
-/// Between two looks at anything.
-const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Runs the temporary control plane from its beginning to its end.
 pub async fn run(programs: ProgramRuntime) -> Result<()> {

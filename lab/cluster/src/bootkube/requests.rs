@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::time::sleep;
 use tracing::{info, warn};
 
-use super::{DONE, POLL_INTERVAL};
+use super::done::{DONE, POLL_INTERVAL};
 use crate::cluster::BOOTSTRAP;
 use crate::control_plane::names;
 use crate::kube_api::client;

@@ -3,12 +3,11 @@
 use std::io::Read;
 
 use anyhow::{Context, Result, bail};
+use assisted_base::hex;
 use flate2::read::GzDecoder;
 use reqwest::Client;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
-
-use crate::machine_config::hex;
 
 const TYPES: &str =
     "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json";
@@ -80,7 +79,7 @@ pub async fn fetch(image: &str) -> Result<u64> {
             bytes += piece.len() as u64;
             digest.update(&piece);
         }
-        if format!("sha256:{}", hex(&digest.finalize())) != part.digest {
+        if format!("sha256:{}", hex::encode(&digest.finalize())) != part.digest {
             bail!("{} is something else", part.digest);
         }
     }

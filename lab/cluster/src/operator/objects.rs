@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use assisted_base::hex;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
@@ -13,7 +14,6 @@ use tracing::info;
 use super::NodeView;
 use crate::cluster::Cluster;
 use crate::kube_api::{Applier, Fields, is_absent};
-use crate::machine_config::hex;
 use crate::pki::Authority;
 
 /// Operators, and which nodes they need.
@@ -73,7 +73,7 @@ pub async fn report(
     };
     let status = json!({
         "conditions": conditions(&why, &format!("Done applying {}", cluster.version)),
-        "observedGeneration": 1, "versionHash": hex(&Sha256::digest(&cluster.release_image)[..8]),
+        "observedGeneration": 1, "versionHash": hex::encode(&Sha256::digest(&cluster.release_image)[..8]),
         "desired": {"version": cluster.version, "image": cluster.release_image},
         "availableUpdates": [],
         "history": [{

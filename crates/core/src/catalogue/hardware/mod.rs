@@ -4,12 +4,13 @@ pub mod bytes;
 mod operators;
 mod preflight;
 mod selection;
+mod selection_input;
 
 pub use preflight::{cluster_host_requirements, preflight_requirements};
 pub use selection::{
-    HardwareError, MEMORY_TOLERANCE_MIB, Minimum, SelectionInput, base, is_edge_worker, minimum, total,
-    version_of,
+    HardwareError, MEMORY_TOLERANCE_MIB, Minimum, base, is_edge_worker, minimum, total, version_of,
 };
+pub use selection_input::SelectionInput;
 
 /// The most that a host's clock may be behind the service's, minutes (validations §4.3).
 pub const MAX_CLOCK_BEHIND_MINUTES: i64 = 20;

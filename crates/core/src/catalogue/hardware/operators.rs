@@ -5,7 +5,7 @@ use assisted_wire::requirements::{
     ClusterHostRequirementsDetails as Details, OperatorHardwareRequirements, OperatorHostRequirements,
 };
 
-use super::selection::SelectionInput;
+use super::selection_input::SelectionInput;
 use crate::catalogue::operators::{self, HostView, Operator, OperatorRequirements, PlannedCluster};
 use crate::model::topology;
 use crate::policy::Operators;

@@ -8,7 +8,8 @@ use assisted_wire::requirements::{
 };
 
 use super::operators;
-use super::selection::{self, HardwareError, SelectionInput};
+use super::selection::{self, HardwareError};
+use super::selection_input::SelectionInput;
 use crate::model::facts::Facts;
 use crate::model::topology;
 use crate::policy::{Policy, Requirements};

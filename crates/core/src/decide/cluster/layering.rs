@@ -1,32 +1,25 @@
 //! What is told of the images of a cluster's nodes, and what builders and the controller report of them (ocl-day1 §B10.1, §B12).
 
-use std::time::Duration;
-
-use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::on_cluster_layering::{
     BuildLocation, BuildState, HostPhase, LayeringBuild, LayeringErrorCode, LayeringHost, LayeringReport,
     LayeringState, LayeringStatus, Pool,
 };
-use jiff::Timestamp;
 use serde_json::Value;
 
+use super::lost_builds::{REPORTED_IN, failed, keep};
 use crate::decide::refresh::WorkingCopy;
-use crate::layering::cluster_rules::{self as rules, Input};
+use crate::layering::cluster_rules as rules;
+use crate::layering::input::Input;
 use crate::layering::reference::{PushSpec, is_digest_reference};
 use crate::layering::settings::{BuildLocation as Asked, RegistryType, Rollout};
 use crate::layering::{Fault, Rule};
 use crate::model::cluster::ClusterRecord;
-use crate::model::deadline;
 use crate::model::decision::Decision;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::Facts;
 use crate::model::layering::{LayeringRecord, ManifestObject};
 use crate::model::refusal::{Refusal, RefusalKind};
 
-/// How long a builder may say nothing before it counts as lost.
-pub const SILENCE: Duration = Duration::from_secs(10 * 60);
-const REPORTED_IN: [ClusterStatus; 3] =
-    [ClusterStatus::Installing, ClusterStatus::InstallingPendingUserAction, ClusterStatus::Finalizing];
 const MOST_ATTEMPTS: u32 = 1000;
 /// Longest text of a report, in characters; what is longer is cut.
 const LONGEST: usize = 1024;
@@ -251,13 +244,6 @@ fn keep_host(
     event
 }
 
-/// Puts a build in the place of what was known of its pool.
-fn keep(record: &mut ClusterRecord, build: LayeringBuild) {
-    record.layering.builds.retain(|known| known.pool != build.pool);
-    record.layering.builds.push(build);
-    record.layering.builds.sort_by_key(|build| build.pool);
-}
-
 fn bounded(mut build: LayeringBuild) -> LayeringBuild {
     let texts = [
         &mut build.step,
@@ -384,47 +370,11 @@ fn told(
     events
 }
 
-fn failed(id: assisted_wire::id::ClusterId, build: &LayeringBuild) -> NewEvent {
-    let code = build.error_code.map_or("", LayeringErrorCode::as_str);
-    let error = build.error.as_deref().unwrap_or_default();
-    catalogue::OCL_BUILD_FAILED.of_cluster(id, &[("pool", &build.pool), ("code", &code), ("error", &error)])
-}
-
 fn seconds(build: &LayeringBuild) -> i64 {
     match (build.started_at, build.updated_at) {
         (Some(began), Some(now)) => (now.0.as_second() - began.0.as_second()).max(0),
         _ => 0,
     }
-}
-
-/// When the next build counts as lost, unless its builder says something.
-pub(crate) fn silent_until(facts: &Facts) -> Option<Timestamp> {
-    let record = facts.cluster.as_ref().filter(|record| REPORTED_IN.contains(&record.cluster.status))?;
-    let active = record.layering.builds.iter().filter(|build| !build.state.is_terminal());
-    active.filter_map(|build| build.updated_at.map(|at| deadline::after(at.0, SILENCE))).min()
-}
-
-/// Gives up builds whose builder has said nothing for too long.
-pub(crate) fn give_up(facts: &mut Facts, events: &mut Vec<NewEvent>) -> bool {
-    if silent_until(facts).is_none_or(|until| until >= facts.now) {
-        return false;
-    }
-    let now = facts.now;
-    let Some(record) = &mut facts.cluster else { return false };
-    let lost: Vec<LayeringBuild> =
-        record.layering.builds.iter().filter(|build| !build.state.is_terminal()).cloned().collect();
-    for mut build in lost {
-        if build.updated_at.is_none_or(|at| deadline::after(at.0, SILENCE) >= now) {
-            continue;
-        }
-        build.state = BuildState::Failed;
-        build.error_code = Some(LayeringErrorCode::Lost);
-        build.error = Some("its builder has reported nothing for 10 minutes".to_owned());
-        build.completed_at = Some(now.into());
-        events.push(failed(record.cluster.id, &build));
-        keep(record, build);
-    }
-    true
 }
 
 /// What does not hold an installation up, but may spoil it.

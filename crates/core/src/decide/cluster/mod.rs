@@ -5,4 +5,5 @@ pub mod day2;
 pub mod finalizing;
 pub mod kubeconfig;
 pub mod layering;
+pub mod lost_builds;
 pub mod operators;

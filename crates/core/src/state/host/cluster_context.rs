@@ -7,7 +7,7 @@ use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::host::HostStatus;
 use jiff::Timestamp;
 
-use crate::layering::cluster_rules::Input;
+use crate::layering::input::Input;
 use crate::model::facts::Facts;
 use crate::model::topology;
 use crate::policy::Policy;

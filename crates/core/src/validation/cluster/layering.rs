@@ -1,8 +1,9 @@
 //! `ocl-*`: what image mode asks of a cluster (ocl-day1 §B3.2). Evaluated only where it is enabled.
 
 use super::View;
-use crate::layering::cluster_rules::{self as rules, Input};
+use crate::layering::cluster_rules as rules;
 use crate::layering::fault::Fault;
+use crate::layering::input::Input;
 use crate::model::outcome::Outcome;
 
 /// Faults that are told at once: more are no help.

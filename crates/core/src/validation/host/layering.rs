@@ -2,9 +2,9 @@
 //! cluster has it enabled.
 
 use super::View;
-use crate::layering::cluster_rules::Input;
 use crate::layering::fault::Fault;
 use crate::layering::host_rules as rules;
+use crate::layering::input::Input;
 use crate::model::facts::HostFacts;
 use crate::model::outcome::Outcome;
 

@@ -20,7 +20,7 @@ use crate::Problem;
 use crate::cluster::install_of;
 use crate::controllers::cache::get;
 use crate::controllers::hub::failed;
-use crate::controllers::marks::bound_to;
+use crate::controllers::relations::bound_to;
 use crate::controllers::spoke::{SpokeError, remove_node};
 use crate::problem::Class;
 

@@ -38,8 +38,8 @@ use kube::api::PostParams;
 use super::cache::get;
 use super::cluster::link;
 use super::hub::{Hub, after, broken, failed, now};
-use super::marks::bound_to;
 use super::queues::{Row, mark};
+use super::relations::bound_to;
 use super::spoke::is_followed;
 use crate::Problem;
 use crate::objects::secret_value;
@@ -158,7 +158,7 @@ impl AgentReconciler {
             Err(problem) => (Some(problem), AGAIN),
         };
         if problem.is_some() {
-            let seen = status::Seen {
+            let seen = status::Observed {
                 host: None,
                 inventory: None,
                 approved: agent.spec.approved,
@@ -247,7 +247,7 @@ impl AgentReconciler {
             self.hub.spokes.problem(&cluster)
         });
         let links = self.links(&described).await?;
-        let seen = status::Seen {
+        let seen = status::Observed {
             host: Some(&described.host),
             inventory: known.as_ref(),
             approved: agent.spec.approved,
@@ -263,7 +263,7 @@ impl AgentReconciler {
         self.hub.service.hosts().described(host).await.map_err(|error| broken(&error))
     }
 
-    async fn tell(&self, agent: &Agent, seen: &status::Seen<'_>) -> Result<(), Failure> {
+    async fn tell(&self, agent: &Agent, seen: &status::Observed<'_>) -> Result<(), Failure> {
         let mut shown = agent.clone();
         shown.status = Some(status::status(agent.status.as_ref(), seen, &now()));
         let api = self.hub.api(&agent.namespace().unwrap_or_default());

@@ -16,7 +16,7 @@ use crate::problem::{Class, Problem};
 
 /// What the status is made from.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen<'a> {
+pub(super) struct Observed<'a> {
     /// The host, unless it is lost.
     pub(super) host: Option<&'a Host>,
     pub(super) inventory: Option<&'a Inventory>,
@@ -39,7 +39,7 @@ struct Source {
 }
 
 /// The status that the object is to show; `before` is the one that it shows.
-pub(super) fn status(before: Option<&AgentStatus>, seen: &Seen<'_>, now: &Time) -> AgentStatus {
+pub(super) fn status(before: Option<&AgentStatus>, seen: &Observed<'_>, now: &Time) -> AgentStatus {
     let mut status = before.cloned().unwrap_or_default();
     let mut statements = vec![spec_synced(seen.problem)];
     match seen.host {
@@ -84,7 +84,7 @@ pub(super) fn spec_synced(problem: Option<&Problem>) -> Statement {
     }
 }
 
-fn fill(status: &mut AgentStatus, seen: &Seen<'_>, host: &Host) {
+fn fill(status: &mut AgentStatus, seen: &Observed<'_>, host: &Host) {
     status.bootstrap = host.bootstrap.then_some(true);
     let role = host.role.filter(|role| *role != HostRole::AutoAssign).or(host.suggested_role).or(host.role);
     status.role = role.map(|role| role.as_str().to_owned()).unwrap_or_default();
@@ -248,8 +248,8 @@ mod tests {
         .unwrap()
     }
 
-    fn seen(host: Option<&Host>) -> Seen<'_> {
-        Seen {
+    fn seen(host: Option<&Host>) -> Observed<'_> {
+        Observed {
             host,
             inventory: None,
             approved: true,
@@ -430,10 +430,10 @@ mod tests {
         );
         let failing = first.conditions.iter().find(|condition| condition.r#type == "Validated").unwrap();
         assert_eq!(failing.message, "The agent's validations are failing: first,second");
-        let tomorrow = Seen { events_url: Some("tomorrow's"), ..seen(Some(&host)) };
+        let tomorrow = Observed { events_url: Some("tomorrow's"), ..seen(Some(&host)) };
         assert_eq!(status(Some(&first), &tomorrow, &now(2)), first);
 
-        let unapproved = Seen { approved: false, ..seen(Some(&host)) };
+        let unapproved = Observed { approved: false, ..seen(Some(&host)) };
         assert_eq!(said(&status(None, &unapproved, &now(1)), "RequirementsMet"), "False AgentNotReady");
         let unjudged = Host { validations_info: String::new(), ..host.clone() };
         let unjudged = Host { status: HostStatus::Known, ..unjudged };

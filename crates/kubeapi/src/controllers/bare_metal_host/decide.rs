@@ -35,7 +35,7 @@ impl Flow<'_> {
 
 /// What a pass looks at beside the machine.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen<'a> {
+pub(super) struct Observed<'a> {
     pub(super) flow: Flow<'a>,
     /// The one that the machine's label names.
     pub(super) infra_env: Option<&'a InfraEnv>,
@@ -76,7 +76,7 @@ enum Step {
 }
 
 /// Decides.
-pub(super) fn decide(object: &BareMetalHost, seen: &Seen<'_>) -> Decision {
+pub(super) fn decide(object: &BareMetalHost, seen: &Observed<'_>) -> Decision {
     let host = object.clone();
     let mut decision = Decision {
         host,
@@ -115,12 +115,12 @@ pub(super) fn decide(object: &BareMetalHost, seen: &Seen<'_>) -> Decision {
     decision
 }
 
-fn on_machine(host: &mut BareMetalHost, seen: &Seen<'_>) -> Step {
+fn on_machine(host: &mut BareMetalHost, seen: &Observed<'_>) -> Step {
     if seen.infra_env.is_some() {
         let labels = host.metadata.labels.get_or_insert_default();
         labels.entry(label::BACKUP.to_owned()).or_insert_with(|| "true".to_owned());
     }
-    let steps: [fn(&mut BareMetalHost, &Seen<'_>) -> Step; 4] =
+    let steps: [fn(&mut BareMetalHost, &Observed<'_>) -> Step; 4] =
         [keep::keep, detach::unbound, detach::detach, boot::boot];
     for step in steps {
         let next = step(host, seen);

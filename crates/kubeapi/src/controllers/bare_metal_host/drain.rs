@@ -9,7 +9,7 @@ use kube::ResourceExt;
 
 use crate::controllers::agent::hostname;
 use crate::controllers::hub::Hub;
-use crate::controllers::marks::bound_to;
+use crate::controllers::relations::bound_to;
 use crate::controllers::spoke::{SpokeError, drain as drain_node};
 
 const DONE: &str = "drain succeeded";

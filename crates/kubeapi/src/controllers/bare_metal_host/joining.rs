@@ -18,7 +18,7 @@ use super::{hardware, unless_gone};
 use crate::cluster::install_of;
 use crate::controllers::cache::{get, key};
 use crate::controllers::hub::{Hub, broken, now};
-use crate::controllers::marks::bound_to;
+use crate::controllers::relations::bound_to;
 use crate::controllers::spoke::{Member, Membership, add_member, looks_after_machines, server_authority};
 
 const VERSION: &str = "3.1.0";

@@ -30,7 +30,7 @@ use super::cache::get;
 use super::hub::{Hub, failed};
 use super::queues::Row;
 use assisted_core::model::object_key::ObjectKey;
-use decide::{Flow, Seen, decide, takes_agent_along};
+use decide::{Flow, Observed, decide, takes_agent_along};
 use drain::{Drained, drain};
 
 pub(super) use matching::{belongs_to, is_of_interest};
@@ -68,7 +68,7 @@ impl Reconciler for BareMetalHostReconciler {
             true => Flow::Converged { image: image.as_deref() },
             false => Flow::VirtualMedia,
         };
-        let seen = Seen {
+        let seen = Observed {
             flow,
             infra_env: infra_env.as_deref(),
             agent: agent.as_deref(),

@@ -31,8 +31,8 @@ use kube::ResourceExt;
 
 use super::cache::get;
 use super::hub::{Hub, after, broken, failed, now};
-use super::marks::is_synced;
 use super::queues::Row;
+use super::relations::is_synced;
 use crate::cluster::{held, install_of};
 use crate::problem::Class;
 use ready::{Counts, Roles};
@@ -139,7 +139,7 @@ impl ClusterReconciler {
             }
             _ => None,
         };
-        let seen = status::Seen {
+        let seen = status::Observed {
             cluster,
             problem: problem.as_ref(),
             held: held(deployment, install),

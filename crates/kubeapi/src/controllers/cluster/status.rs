@@ -25,7 +25,7 @@ const CLUSTER_VERSION: &str = "cvo";
 
 /// What the status is made from.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen<'a> {
+pub(super) struct Observed<'a> {
     /// The cluster, once there is one.
     pub(super) cluster: Option<&'a Cluster>,
     /// What stands in the way of what the objects say.
@@ -44,7 +44,7 @@ pub(super) struct Seen<'a> {
 /// The status that the object is to show; `before` is the one that it shows.
 pub(super) fn status(
     before: Option<&AgentClusterInstallStatus>,
-    seen: &Seen<'_>,
+    seen: &Observed<'_>,
     now: &Time,
 ) -> AgentClusterInstallStatus {
     let mut status = before.cloned().unwrap_or_default();
@@ -96,7 +96,7 @@ pub(in crate::controllers) fn spec_synced(problem: Option<&Problem>) -> Statemen
     }
 }
 
-fn fill(status: &mut AgentClusterInstallStatus, seen: &Seen<'_>, cluster: &Cluster) {
+fn fill(status: &mut AgentClusterInstallStatus, seen: &Observed<'_>, cluster: &Cluster) {
     status.connectivity_majority_groups.clone_from(&cluster.connectivity_majority_groups);
     let networks = cluster.machine_networks.iter().flatten();
     status.machine_network =
@@ -133,14 +133,14 @@ fn platform_type(kind: platform::PlatformType) -> PlatformType {
     }
 }
 
-fn requirements_met(seen: &Seen<'_>, cluster: &Cluster) -> Statement {
+fn requirements_met(seen: &Observed<'_>, cluster: &Cluster) -> Statement {
     use ClusterStatus::{
         AddingHosts, Error, Finalizing, Installed, Installing, InstallingPendingUserAction, Insufficient,
         PendingForInput, PreparingForInstallation, Ready,
     };
     match cluster.status {
         Ready => {
-            let Seen { wanted, counts, .. } = seen;
+            let Observed { wanted, counts, .. } = seen;
             if counts.known != *wanted {
                 let numbers = [
                     wanted.masters,
@@ -182,7 +182,7 @@ fn validated(cluster: &Cluster, results: &BTreeMap<String, Vec<ValidationResult>
     }
 }
 
-fn completed(seen: &Seen<'_>, cluster: &Cluster) -> Statement {
+fn completed(seen: &Observed<'_>, cluster: &Cluster) -> Statement {
     use ClusterStatus::{
         AddingHosts, Error, Finalizing, Installed, Installing, InstallingPendingUserAction, Insufficient,
         PendingForInput, PreparingForInstallation, Ready,
@@ -255,250 +255,4 @@ fn images(status: &AgentClusterInstallStatus, images: Option<&LayeringState>) ->
 }
 
 #[cfg(test)]
-mod tests {
-    use jiff::Timestamp;
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    fn cluster(fields: &Value) -> Cluster {
-        let mut cluster = json!({
-            "kind": "Cluster", "id": "11111111-1111-4111-8111-111111111111", "href": "", "name": "demo",
-            "status": "ready", "status_info": "info", "image_info": {},
-            "validations_info": json!({"network": [
-                {"id": "b", "status": "failure", "message": "second"}, {"id": "a", "status": "pending", "message": "first"},
-                {"id": "c", "status": "success", "message": "fine"},
-            ]}).to_string(),
-        });
-        cluster.as_object_mut().unwrap().extend(fields.as_object().cloned().unwrap());
-        serde_json::from_value(cluster).unwrap()
-    }
-
-    fn at(second: i64) -> Time {
-        Time(Timestamp::from_second(second).unwrap())
-    }
-
-    fn seen<'a>(cluster: Option<&'a Cluster>, counts: &'a Counts) -> Seen<'a> {
-        let wanted = Roles { masters: 3, arbiters: 0, workers: 0 };
-        Seen {
-            cluster,
-            problem: None,
-            held: false,
-            wanted,
-            counts,
-            events_url: "events",
-            logs_url: None,
-            images: None,
-        }
-    }
-
-    fn ready() -> Counts {
-        Counts { known: Roles { masters: 3, arbiters: 0, workers: 0 }, approved: 3, unsynced: 0 }
-    }
-
-    /// Status, reason and message of a condition.
-    fn said<'a>(status: &'a AgentClusterInstallStatus, kind: &str) -> (&'a str, &'a str, &'a str) {
-        let condition = status.conditions.iter().find(|condition| condition.r#type == kind).unwrap();
-        (&condition.status, &condition.reason, &condition.message)
-    }
-
-    #[test]
-    fn each_status_of_a_cluster_is_told() {
-        for (state, requirements, validated, completed, failed, stopped) in [
-            (
-                "insufficient",
-                "False ClusterNotReady",
-                "False ValidationsFailing",
-                "False InstallationNotStarted",
-                "False InstallationNotFailed",
-                "False InstallationNotStopped",
-            ),
-            (
-                "pending-for-input",
-                "False ClusterNotReady",
-                "False ValidationsUserPending",
-                "False InstallationNotStarted",
-                "False InstallationNotFailed",
-                "False InstallationNotStopped",
-            ),
-            (
-                "ready",
-                "True ClusterIsReady",
-                "True ValidationsPassing",
-                "False InstallationNotStarted",
-                "False InstallationNotFailed",
-                "False InstallationNotStopped",
-            ),
-            (
-                "preparing-for-installation",
-                "True ClusterAlreadyInstalling",
-                "True ValidationsPassing",
-                "False InstallationInProgress",
-                "False InstallationNotFailed",
-                "False InstallationNotStopped",
-            ),
-            (
-                "installing",
-                "True ClusterAlreadyInstalling",
-                "True ValidationsPassing",
-                "False InstallationInProgress",
-                "False InstallationNotFailed",
-                "False InstallationNotStopped",
-            ),
-            (
-                "installing-pending-user-action",
-                "True ClusterAlreadyInstalling",
-                "True ValidationsPassing",
-                "False InstallationInProgress",
-                "False InstallationNotFailed",
-                "False InstallationNotStopped",
-            ),
-            (
-                "finalizing",
-                "True ClusterAlreadyInstalling",
-                "True ValidationsPassing",
-                "False InstallationInProgress",
-                "False InstallationNotFailed",
-                "False InstallationNotStopped",
-            ),
-            (
-                "installed",
-                "True ClusterInstallationStopped",
-                "True ValidationsPassing",
-                "True InstallationCompleted",
-                "False InstallationNotFailed",
-                "True InstallationCompleted",
-            ),
-            (
-                "adding-hosts",
-                "True ClusterAlreadyInstalling",
-                "True ValidationsPassing",
-                "True InstallationCompleted",
-                "False InstallationNotFailed",
-                "True InstallationCompleted",
-            ),
-            (
-                "error",
-                "True ClusterInstallationStopped",
-                "True ValidationsPassing",
-                "False InstallationFailed",
-                "True InstallationFailed",
-                "True InstallationFailed",
-            ),
-            (
-                "cancelled",
-                "Unknown UnknownStatus",
-                "True ValidationsPassing",
-                "Unknown UnknownStatus",
-                "False InstallationNotFailed",
-                "True InstallationCancelled",
-            ),
-        ] {
-            let (cluster, counts) = (cluster(&json!({"status": state})), ready());
-            let status = status(None, &seen(Some(&cluster), &counts), &at(1));
-            for (kind, expected) in [
-                ("RequirementsMet", requirements),
-                ("Validated", validated),
-                ("Completed", completed),
-                ("Failed", failed),
-                ("Stopped", stopped),
-            ] {
-                let (value, reason, _) = said(&status, kind);
-                assert_eq!(format!("{value} {reason}"), expected, "{state} {kind}");
-            }
-            assert_eq!(said(&status, "SpecSynced").1, "SyncOK");
-            assert_eq!(status.debug_info.unwrap().state, state);
-        }
-    }
-
-    #[test]
-    fn what_is_missing_is_counted_and_failures_stand_in_order() {
-        let cluster_ready = cluster(&json!({}));
-        let mut counts = ready();
-        counts.known.masters = 2;
-        let shown = status(None, &seen(Some(&cluster_ready), &counts), &at(1));
-        assert_eq!(said(&shown, "RequirementsMet").1, "InsufficientAgents");
-        let preparation = "LastInstallationPreparationFailed";
-        let never = "Cluster preparation has never been performed for this cluster";
-        assert_eq!(said(&shown, preparation), ("False", never, ""));
-        let last = json!({"last-installation-preparation": {"status": "failed", "reason": "away"}});
-        let failed = status(None, &seen(Some(&cluster(&last)), &counts), &at(1));
-        assert_eq!(said(&failed, preparation), ("True", "The last installation preparation failed", "away"));
-        assert_eq!(
-            said(&shown, "RequirementsMet").2,
-            "The cluster currently requires exactly 3 master agents, 0 arbiter agents and 0 worker agents, but currently \
-             registered 2 master agents, 0 arbiter agents and 0 worker agents"
-        );
-        let counts = Counts { unsynced: 1, ..ready() };
-        let shown = status(None, &seen(Some(&cluster_ready), &counts), &at(1));
-        assert_eq!(said(&shown, "RequirementsMet").1, "UnsyncedAgents");
-        let counts = Counts { approved: 1, ..ready() };
-        let shown = status(None, &seen(Some(&cluster_ready), &counts), &at(1));
-        assert_eq!(said(&shown, "RequirementsMet").1, "UnapprovedAgents");
-        assert_eq!(
-            said(&shown, "RequirementsMet").2,
-            "The installation is pending on the approval of 2 agents"
-        );
-        let held = Seen { held: true, ..seen(Some(&cluster_ready), &counts) };
-        assert_eq!(said(&status(None, &held, &at(1)), "Completed").1, "InstallationOnHold");
-
-        let insufficient = cluster(&json!({"status": "insufficient"}));
-        let shown = status(None, &seen(Some(&insufficient), &counts), &at(1));
-        assert_eq!(said(&shown, "Validated").2, "The cluster's validations are failing: first,second");
-        let unjudged = cluster(&json!({"status": "insufficient", "validations_info": ""}));
-        let shown = status(None, &seen(Some(&unjudged), &counts), &at(1));
-        assert_eq!(said(&shown, "Validated").1, "ValidationsUnknown");
-    }
-
-    #[test]
-    fn nothing_changes_where_nothing_is_new_and_a_lost_cluster_is_told() {
-        let (cluster, counts) = (cluster(&json!({})), ready());
-        let mut seen = seen(Some(&cluster), &counts);
-        let first = status(None, &seen, &at(1));
-        seen.events_url = "tomorrow's";
-        assert_eq!(status(Some(&first), &seen, &at(2)), first);
-
-        let problem = Problem::backend("away");
-        let lost = Seen { cluster: None, problem: Some(&problem), ..seen };
-        let shown = status(Some(&first), &lost, &at(3));
-        for kind in ["RequirementsMet", "Validated", "Completed", "Failed", "Stopped"] {
-            assert_eq!(said(&shown, kind), ("Unknown", "NotAvailable", "Information not available"));
-        }
-        assert_eq!(shown.debug_info, Some(DebugInfo::default()));
-        assert_eq!(
-            said(&shown, "SpecSynced"),
-            ("False", "BackendError", "The Spec could not be synced due to backend error: away")
-        );
-    }
-
-    #[test]
-    fn images_of_nodes_are_told_in_image_mode_alone() {
-        let (cluster, counts) = (cluster(&json!({"status": "installing"})), ready());
-        let plain = status(None, &seen(Some(&cluster), &counts), &at(1));
-        assert!(find(&plain.conditions, "OnClusterLayering").is_none());
-        let shown = |before: &AgentClusterInstallStatus, state: &str, info: &str| {
-            let images: LayeringState = serde_json::from_value(json!({
-                "enabled": true, "registry_type": "Embedded", "rollout": "Deploy", "status": state, "status_info": info, "adopted": false,
-            }))
-            .unwrap();
-            let seen = Seen { images: Some(&images), ..seen(Some(&cluster), &counts) };
-            status(Some(before), &seen, &at(2))
-        };
-        for (state, expected) in [
-            ("pending", "False Pending"),
-            ("building", "False Building"),
-            ("ready", "True Ready"),
-            ("adopting", "True Ready"),
-            ("adopted", "True Adopted"),
-            ("failed", "False Failed"),
-        ] {
-            let shown = shown(&plain, state, "RUN exits with 1");
-            let (value, reason, message) = said(&shown, "OnClusterLayering");
-            assert_eq!((format!("{value} {reason}").as_str(), message), (expected, "RUN exits with 1"));
-        }
-        // Whoever switches it off sees that it is off.
-        let on = shown(&plain, "pending", "");
-        let off = status(Some(&on), &seen(Some(&cluster), &counts), &at(3));
-        assert_eq!(said(&off, "OnClusterLayering").1, "Disabled");
-    }
-}
+mod tests;

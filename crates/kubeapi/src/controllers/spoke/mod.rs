@@ -9,6 +9,7 @@ mod apply;
 mod approval;
 mod certificate;
 mod client;
+mod connections;
 mod drain;
 mod joining;
 mod kubeconfig;
@@ -20,7 +21,7 @@ mod reconcile;
 mod removal;
 
 pub(super) use certificate::server_authority;
-pub(super) use client::{SpokeError, Spokes};
+pub(super) use connections::{SpokeError, Spokes};
 pub(super) use drain::drain;
 pub(super) use joining::{is_followed, looks_after_machines};
 pub(super) use kubeconfig::secret_of;

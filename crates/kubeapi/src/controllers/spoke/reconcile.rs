@@ -20,7 +20,7 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 
 use super::approval::{Approved, approve};
-use super::client::SpokeError;
+use super::connections::SpokeError;
 use super::joining::{is_followed, needs_approval, reached, tracked};
 use super::pool;
 use crate::controllers::hub::{Hub, after, broken, failed, now};

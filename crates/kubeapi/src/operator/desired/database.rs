@@ -5,9 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::keys::{BACKUP, secret_name};
-use super::storage::claim_name;
+use super::storage::{claim_name, is_given};
 use super::{Input, labelled, object};
-use crate::operator::validate::is_given;
 use crate::operator::{DATABASE_CLAIM, DATABASE_SECRET};
 
 /// Takes over data of an older version, as the image's own program can, and starts.

@@ -25,7 +25,7 @@ use super::facts::{Facts, Fresh};
 use super::{MANAGED_BY, annotation};
 
 pub use ingress::names as ingress_names;
-pub use storage::{claim_name, quantity};
+pub use storage::{claim_name, is_given, quantity};
 
 /// What the objects are made of.
 #[derive(Clone, Copy, Debug)]

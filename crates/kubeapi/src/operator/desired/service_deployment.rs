@@ -3,10 +3,9 @@
 use serde_json::{Value, json};
 
 use super::settings::{INGRESS_DIR, TLS_DIR};
-use super::storage::claim_name;
+use super::storage::{claim_name, is_given};
 use super::{Input, annotation_of, database, ingress, keys, labelled, object, pod, route};
 use crate::operator::conditions::Problem;
-use crate::operator::validate::is_given;
 use crate::operator::{
     FILES_CLAIM, INGRESS_AUTHORITIES, KEYS_SECRET, SEAL_SECRET, SERVICE, SETTINGS, TRUSTED_AUTHORITIES,
     annotation,

@@ -5,8 +5,12 @@ use k8s_openapi::api::core::v1::PersistentVolumeClaimSpec;
 use serde_json::{Value, json};
 
 use super::{Input, annotation_of, object};
-use crate::operator::validate::is_given;
 use crate::operator::{DATABASE_CLAIM, FILES_CLAIM, annotation};
+
+/// Whether a volume is asked for: an empty claim asks for none.
+pub fn is_given(claim: &PersistentVolumeClaimSpec) -> bool {
+    *claim != PersistentVolumeClaimSpec::default()
+}
 
 /// The name of a claim, with the prefix that an annotation asks for.
 pub fn claim_name(config: &AgentServiceConfig, name: &str) -> String {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_kubeapi::admission::configuration::Target;
-use assisted_kubeapi::admission::keeper::{Configurations, Keeper};
+use assisted_kubeapi::admission::rotator::{CertificateRotator, Configurations};
 use assisted_kubeapi::admission::server::serve;
 use assisted_kubeapi::admission::tls::{Certified, Protocols, server_config};
 use assisted_kubeapi::admission::{self, NAME};
@@ -50,11 +50,17 @@ async fn start(
     let tls = server_config(Arc::clone(&certified), &Protocols::default()).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = url.map_or_else(|| format!("https://{}", listener.local_addr().unwrap()), str::to_owned);
-    let keeper = Keeper::new(client.clone(), namespace, Target::Url(url.clone()), configurations, certified);
-    keeper.look().await.unwrap();
+    let rotator = CertificateRotator::new(
+        client.clone(),
+        namespace,
+        Target::Url(url.clone()),
+        configurations,
+        certified,
+    );
+    rotator.reconcile().await.unwrap();
     let stop = CancellationToken::new();
     tokio::spawn(serve(listener, tls, Arc::new(client), stop.clone()));
-    tokio::spawn(keeper.run(stop.clone()));
+    tokio::spawn(rotator.run(stop.clone()));
     (Webhooks { stop }, url)
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use assisted_crd::agent_install::hypershift_agent_service_config::HypershiftAgentServiceConfig;
 use assisted_crd::labels::finalizer;
 use assisted_kubeapi::admission::configuration::Target;
-use assisted_kubeapi::admission::keeper::{Configurations, Keeper};
+use assisted_kubeapi::admission::rotator::{CertificateRotator, Configurations};
 use assisted_kubeapi::admission::tls::Certified;
 use assisted_kubeapi::operator::access::{HOSTED, ROLE};
 use assisted_kubeapi::rbac::{further, manifest};
@@ -214,14 +214,14 @@ async fn webhooks_make_what_they_need(hosted: &Hub, hub: &Hub) {
     let url = args.iter().find_map(|arg| arg.as_str()?.strip_prefix("--webhook-url=")).unwrap().to_owned();
     assert_eq!(url, format!("https://agentinstalladmission.{PLACE}.svc"));
     let target = Target::Url(url.clone());
-    let keeper = Keeper::new(
+    let rotator = CertificateRotator::new(
         hosted.client.clone(),
         PLACE,
         target,
         Configurations::Own,
         Arc::new(Certified::default()),
     );
-    keeper.look().await.unwrap();
+    rotator.reconcile().await.unwrap();
     Api::<Namespace>::all(hosted.client.clone()).get(PLACE).await.unwrap();
     let secrets: Api<Secret> = Api::namespaced(hosted.client.clone(), PLACE);
     assert!(secrets.get_opt("agentinstalladmission").await.unwrap().is_some());

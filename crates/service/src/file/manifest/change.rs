@@ -8,7 +8,7 @@ use assisted_core::admission::manifest::{
     too_many,
 };
 use assisted_core::catalogue::feature::usage::Usages;
-use assisted_core::layering::cluster_rules::architecture;
+use assisted_core::layering::input::architecture;
 use assisted_core::layering::{self, findings, upload};
 use assisted_core::model::cluster::ClusterRecord;
 use assisted_core::model::layering::ManifestObject;

@@ -1,5 +1,6 @@
 //! The generator of real clusters: OpenShift's installer program, taken out of the release and run here.
 
+mod cluster_input;
 mod internal_release;
 mod layering;
 pub(crate) mod manifests;
@@ -10,6 +11,7 @@ mod program;
 mod registries;
 mod scrub;
 mod setup;
+mod setup_error;
 mod system;
 mod unconfigured;
 
@@ -49,15 +51,15 @@ use tokio::sync::Semaphore;
 
 use super::{Files, GenerateError, Generator, Payload, ReleaseComponent, cluster, host};
 use crate::Error;
-use layering::{Images, Plan};
+use cluster_input::ClusterInput;
+use layering::{Extracted, Images, Plan};
 use manifests::OverlaidManifest;
-use outputs::ClusterInput;
 use own_mirrors::own_mirrors;
 use program::{Limits, Run, Target};
 pub use registries::RegistryAccess;
 use scrub::Redactor;
-pub use setup::SetupError;
 pub(super) use setup::clear;
+pub use setup_error::SetupError;
 
 /// How the generator is set up.
 #[derive(Clone, Debug)]
@@ -315,14 +317,7 @@ impl Openshift {
         let given = Arc::<[OverlaidManifest]>::from(given);
         let started_at = Timestamp::now();
         let program = self.program(&opened).await?;
-        let used = ProgramUsed {
-            release: record.cluster.ocp_release_image.clone(),
-            version: opened.release.version.clone(),
-            cached: program.was_cached,
-            evicted: program.evicted,
-            started_at,
-            ended_at: Timestamp::now(),
-        };
+        let used = used(record, &opened, &program, started_at);
         // Closed by nobody.
         let _turn = self.turns.acquire().await.map_err(failure)?;
 
@@ -337,11 +332,7 @@ impl Openshift {
         let (laid, over, place) = (known.clone(), given.clone(), dir.clone());
         let layered = aside(move || {
             overlay_manifests(&laid, &over, place.path())?;
-            let extract = |(plan, images): (Arc<Plan>, Images)| {
-                let extracted = plan.extract(&laid, place.path()).map_err(refused)?;
-                Ok::<_, GenerateError>((plan, images, extracted))
-            };
-            layered.map(extract).transpose()
+            extract_layering(layered, &laid, place.path())
         })
         .await?;
         let single = topology::is_single_node(cluster);
@@ -417,6 +408,31 @@ impl Openshift {
         }
         Ok(all)
     }
+}
+
+/// What is told of the program that made the files.
+fn used(record: &ClusterRecord, opened: &Opened, program: &Lease, started_at: Timestamp) -> ProgramUsed {
+    ProgramUsed {
+        release: record.cluster.ocp_release_image.clone(),
+        version: opened.release.version.clone(),
+        cached: program.was_cached,
+        evicted: program.evicted,
+        started_at,
+        ended_at: Timestamp::now(),
+    }
+}
+
+/// Takes out of the folder what image mode needs of it; nothing without image mode.
+fn extract_layering(
+    layered: Option<(Arc<Plan>, Images)>,
+    known: &ClusterInput,
+    dir: &Path,
+) -> Result<Option<(Arc<Plan>, Images, Extracted)>, GenerateError> {
+    let extract = |(plan, images): (Arc<Plan>, Images)| {
+        let extracted = plan.extract(known, dir).map_err(refused)?;
+        Ok((plan, images, extracted))
+    };
+    layered.map(extract).transpose()
 }
 
 /// Images of the release that builders of node images start.

@@ -1,7 +1,6 @@
 //! What the installer made, edited for the hosts and collected (install-generation §5, §6).
 
 use std::io;
-use std::net::IpAddr;
 use std::path::Path;
 
 use assisted_base::version;
@@ -9,7 +8,7 @@ use assisted_core::catalogue::operators::ClusterView;
 use assisted_core::catalogue::operators::subscription::{self, Objects};
 use assisted_core::decide::host::steps::vip_mac;
 use assisted_core::model::cluster::ClusterRecord;
-use assisted_core::model::facts::{Facts, HostFacts};
+use assisted_core::model::facts::HostFacts;
 use assisted_core::model::topology;
 use assisted_core::network::{address, node_ip};
 use assisted_core::state::host::boots_persistently;
@@ -20,14 +19,13 @@ use assisted_ignition::install::joining::ClusterEndpoint;
 use assisted_ignition::install::role::{LeasedVips, Role, Vip};
 use assisted_ignition::install::{EditError, Tree};
 use assisted_wire::host::HostRole;
-use assisted_wire::operator::OperatorType;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use ipnet::IpNet;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::cluster_input::{ClusterInput, installed_as};
 use super::internal_release::{self, ServedError};
 use super::layering::{Extracted, Images, LayeringError, Plan};
 use super::manifests::{OverlaidManifest, has_pool};
@@ -52,18 +50,6 @@ pub(super) enum OutputError {
     Served(#[from] ServedError),
     #[error(transparent)]
     Layering(#[from] LayeringError),
-}
-
-/// What is known besides what the installer made.
-pub(super) struct ClusterInput {
-    pub facts: Facts,
-    pub record: ClusterRecord,
-    /// The networks that machines are in.
-    pub networks: Vec<IpNet>,
-    /// The install config as it is kept.
-    pub install_config: Bytes,
-    /// The authority of the service's certificate, in PEM form; empty: none.
-    pub authority: String,
 }
 
 /// The files in the installer's folder, edited and collected; and the id that the cluster will have.
@@ -121,36 +107,13 @@ pub(super) fn collect(
     Ok((contents, openshift_cluster_id))
 }
 
-/// The role that a host is installed with; the bootstrap host becomes a master.
-fn installed_as(host: &HostFacts) -> HostRole {
-    if host.record.host.bootstrap { HostRole::Master } else { host.effective_role() }
-}
-
 impl ClusterInput {
-    /// The hosts that are installed, by name.
-    fn hosts(&self) -> Vec<&HostFacts> {
-        let mut hosts: Vec<_> = self.facts.hosts.iter().filter(|host| !host.is_day2()).collect();
-        hosts.sort_by_key(|host| host.name());
-        hosts
-    }
-
-    /// The operators that come with the cluster by subscriptions.
-    pub(super) fn operators(&self) -> Vec<&str> {
-        let all = self.record.cluster.monitored_operators.iter().flatten();
-        let subscribed = all.filter(|operator| operator.operator_type == Some(OperatorType::Olm));
-        subscribed.map(|operator| operator.name.as_str()).collect()
-    }
-
     /// What the controller applies once the operators are there.
     fn operator_objects(&self) -> Value {
         let entry =
             |objects: Objects| json!({"Name": objects.operator, "Content": STANDARD.encode(objects.yaml())});
         let view = ClusterView::of(&self.facts);
         view.iter().flat_map(subscription::objects).map(entry).collect()
-    }
-
-    pub(super) fn has_arbiters(&self) -> bool {
-        self.hosts().iter().any(|host| installed_as(host) == HostRole::Arbiter)
     }
 
     /// The roles whose configs there are.
@@ -217,38 +180,6 @@ impl ClusterInput {
             None
         };
         net.map(|net| net.network().to_string()).unwrap_or_default()
-    }
-
-    /// The address by which the bootstrap host is a node; `None` when it is not known.
-    pub(super) fn bootstrap_ip(&self) -> Option<String> {
-        self.address(self.facts.hosts.iter().find(|host| host.record.host.bootstrap)?)
-    }
-
-    /// The addresses of the control plane, that of the bootstrap host first.
-    ///
-    /// # Errors
-    ///
-    /// The host that has none.
-    pub(super) fn control_plane_addresses(&self) -> Result<Vec<IpAddr>, String> {
-        let mut hosts = self.hosts();
-        hosts.retain(|host| installed_as(host) == HostRole::Master);
-        hosts.sort_by_key(|host| !host.record.host.bootstrap);
-        let parsed =
-            |host: &&HostFacts| self.address(host).and_then(|ip| ip.parse().ok()).ok_or_else(|| host.name());
-        hosts.iter().map(parsed).collect()
-    }
-
-    /// The address by which a host is a node; `None` when it is not known.
-    fn address(&self, host: &HostFacts) -> Option<String> {
-        if node_ip::is_chosen(&self.record.cluster) {
-            let chosen = node_ip::allocate(&self.facts).inspect_err(|error| {
-                tracing::warn!(cluster = %self.record.cluster.id, %error, "no addresses can be chosen for the nodes");
-            });
-            return chosen.ok()?.get(&host.record.host.id).map(|net| net.addr().to_string());
-        }
-        let primary = self.networks.first()?;
-        let mut own = address::of_inventory(host.inventory.as_deref()?);
-        own.find(|found| primary.contains(&found.net.addr())).map(|found| found.net.addr().to_string())
     }
 }
 

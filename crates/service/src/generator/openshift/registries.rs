@@ -7,7 +7,7 @@ use assisted_core::admission::install_config::Additions;
 use assisted_release::mirror::Rule;
 use assisted_release::{Mirrors, Reference, Registries, Retry, Transport};
 
-use super::setup::{SetupError, optional};
+use super::setup_error::{SetupError, optional};
 use crate::registries_conf::names_registries;
 
 /// The way to registries, and what clusters are told of it. `assisted mirror` takes it like the generator, so that what the one finds is

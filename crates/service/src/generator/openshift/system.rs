@@ -16,8 +16,8 @@ use assisted_wire::host::HostRole;
 use assisted_wire::probe_responses::NtpSource;
 use serde_json::{Value, json};
 
+use super::cluster_input::ClusterInput;
 use super::is_fips;
-use super::outputs::ClusterInput;
 
 /// Ciphers of encrypted disks, unless another is asked for.
 const CIPHER: &str = "aes-cbc-essiv:sha256";

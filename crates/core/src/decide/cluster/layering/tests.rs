@@ -1,9 +1,14 @@
 //! What is told, what reports are taken, and what users see of it.
 
+use std::time::Duration;
+
+use assisted_wire::cluster::ClusterStatus;
 use serde_json::json;
 
 use super::*;
+use crate::decide::cluster::lost_builds::{SILENCE, give_up, silent_until};
 use crate::layering::tests::{enabled, external, layered, objects};
+use crate::model::deadline;
 
 fn installing(layering: &Value) -> Facts {
     let mut facts = layered(layering, &objects());

@@ -6,14 +6,14 @@ use assisted_crd::metal3::bare_metal_host::{BareMetalHost, CustomDeploy, Image};
 use assisted_crd::metal3::preprovisioning_image::PreprovisioningImage;
 use kube::ResourceExt;
 
-use super::{Flow, Seen, Step, state};
+use super::{Flow, Observed, Step, state};
 
 /// States of a machine in which metal3 takes an image.
 const TAKES_IMAGE: &[&str] = &["ready", "available"];
 /// By this the agent of Ironic starts the agent of the service.
 const START: &str = "start_assisted_install";
 
-pub(super) fn boot(host: &mut BareMetalHost, seen: &Seen<'_>) -> Step {
+pub(super) fn boot(host: &mut BareMetalHost, seen: &Observed<'_>) -> Step {
     if seen.infra_env.is_none() {
         return Step::Stop;
     }
@@ -45,7 +45,7 @@ fn is_own(image: &PreprovisioningImage) -> bool {
         .is_some_and(|ready| ready.status == "True" && ready.reason == "InfraEnvAvailable")
 }
 
-fn as_virtual_media(host: &mut BareMetalHost, seen: &Seen<'_>) -> Step {
+fn as_virtual_media(host: &mut BareMetalHost, seen: &Observed<'_>) -> Step {
     let annotations = host.metadata.annotations.get_or_insert_default();
     annotations.entry(annotation::INSPECT.to_owned()).or_insert_with(|| "disabled".to_owned());
     "disabled".clone_into(&mut host.spec.automated_cleaning_mode);

@@ -48,7 +48,7 @@ fn agent(bound: &str) -> Agent {
 
 fn pass(object: &BareMetalHost, image: Option<&PreprovisioningImage>, agent: Option<&Agent>) -> Decision {
     let infra_env = InfraEnv::default();
-    let seen = Seen {
+    let seen = Observed {
         flow: Flow::Converged { image },
         infra_env: Some(&infra_env),
         agent,

@@ -7,7 +7,7 @@ use assisted_crd::metal3::bare_metal_host::BareMetalHost;
 use kube::ResourceExt;
 
 use super::keep::takes_agent_along;
-use super::{Seen, Step, annotate, state, withdraw};
+use super::{Observed, Step, annotate, state, withdraw};
 use crate::text::same_json;
 
 /// Who keeps metal3's hands off.
@@ -25,7 +25,7 @@ fn waits_for_reboot(agent: &Agent) -> bool {
 }
 
 /// A host that left its cluster boots the image again: metal3 takes the machine back.
-pub(super) fn unbound(host: &mut BareMetalHost, seen: &Seen<'_>) -> Step {
+pub(super) fn unbound(host: &mut BareMetalHost, seen: &Observed<'_>) -> Step {
     if !seen.agent.is_some_and(waits_for_reboot) {
         return Step::Continue;
     }
@@ -54,7 +54,7 @@ pub(super) fn unbound(host: &mut BareMetalHost, seen: &Seen<'_>) -> Step {
 }
 
 /// metal3 keeps its hands off a machine that is installed, or that the installer restarts.
-pub(super) fn detach(host: &mut BareMetalHost, seen: &Seen<'_>) -> Step {
+pub(super) fn detach(host: &mut BareMetalHost, seen: &Observed<'_>) -> Step {
     if host.annotations().contains_key(annotation::BMAC_ALLOW_MANAGEMENT) {
         if seen.flow.is_converged() && !takes_agent_along(host) {
             withdraw(host, &[annotation::BMH_DETACHED, annotation::BMH_PAUSED]);
@@ -78,7 +78,7 @@ pub(super) fn detach(host: &mut BareMetalHost, seen: &Seen<'_>) -> Step {
     Step::Continue
 }
 
-fn is_installed(host: &BareMetalHost, seen: &Seen<'_>) -> bool {
+fn is_installed(host: &BareMetalHost, seen: &Observed<'_>) -> bool {
     if seen.agent.is_some_and(waits_for_reboot) {
         return false;
     }
@@ -90,7 +90,7 @@ fn is_installed(host: &BareMetalHost, seen: &Seen<'_>) -> bool {
 }
 
 /// metal3 does nothing at all with a machine that it keeps its hands off, and its status is kept.
-fn pause(host: &mut BareMetalHost, seen: &Seen<'_>) {
+fn pause(host: &mut BareMetalHost, seen: &Observed<'_>) {
     // Only then does the status tell nothing that passes.
     if let Some(status) = seen.whole_status {
         let status = status.to_string();

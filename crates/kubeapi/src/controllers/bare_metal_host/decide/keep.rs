@@ -6,7 +6,7 @@ use assisted_kube::finalizer;
 use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
-use super::{Seen, Step, state, withdraw};
+use super::{Observed, Step, state, withdraw};
 
 /// How metal3 cleans a machine that goes: only its tables of partitions.
 const CLEANED: &str = "metadata";
@@ -18,7 +18,7 @@ pub(in crate::controllers::bare_metal_host) fn takes_agent_along(host: &BareMeta
     host.annotations().contains_key(annotation::BMAC_REMOVE_AGENT)
 }
 
-pub(super) fn keep(host: &mut BareMetalHost, seen: &Seen<'_>) -> Step {
+pub(super) fn keep(host: &mut BareMetalHost, seen: &Observed<'_>) -> Step {
     if !host.labels().contains_key(label::INFRA_ENV) {
         finalizer::remove(&mut host.metadata, names::BARE_METAL_HOST);
         return Step::Stop;

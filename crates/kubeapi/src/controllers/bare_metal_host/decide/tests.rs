@@ -64,7 +64,7 @@ fn pass(object: &BareMetalHost, agent: Option<&Agent>, now: i64) -> Decision {
     let infra_env = infra_env();
     decide(
         object,
-        &Seen {
+        &Observed {
             flow: Flow::VirtualMedia,
             infra_env: Some(&infra_env),
             agent,
@@ -111,7 +111,7 @@ fn a_machine_boots_an_image_that_has_rested() {
 #[test]
 fn without_an_infra_env_nothing_is_done() {
     let object = machine(&json!({}), "available");
-    let seen = Seen {
+    let seen = Observed {
         flow: Flow::VirtualMedia,
         infra_env: None,
         agent: None,
@@ -204,7 +204,7 @@ fn a_cluster_reference_that_makes_no_sense_is_told() {
     assert_eq!(pass(&reference(""), Some(&bound), 0).agent.unwrap().spec.cluster_deployment_name, None);
     let mut infra_env = infra_env();
     infra_env.spec.cluster_ref = bound.spec.cluster_deployment_name.clone();
-    let seen = Seen {
+    let seen = Observed {
         flow: Flow::VirtualMedia,
         infra_env: Some(&infra_env),
         agent: Some(&bound),
@@ -233,7 +233,7 @@ fn metal3_keeps_its_hands_off_until_the_host_leaves_its_cluster() {
     // Once metal3 has let go, its status is kept.
     let (infra_env, agent_there) = (infra_env(), agent("Done", "Bound"));
     let status = json!({"operationalStatus": "detached", "unknown": 1});
-    let seen = Seen {
+    let seen = Observed {
         flow: Flow::VirtualMedia,
         infra_env: Some(&infra_env),
         agent: Some(&agent_there),
@@ -249,7 +249,7 @@ fn metal3_keeps_its_hands_off_until_the_host_leaves_its_cluster() {
     // On another hub it has no status yet.
     let mut moved = paused.host.clone();
     moved.status = None;
-    let taken = decide(&moved, &Seen { agent: None, whole_status: None, ..seen });
+    let taken = decide(&moved, &Observed { agent: None, whole_status: None, ..seen });
     assert!(!has(&taken, annotation::BMH_PAUSED) && has(&taken, annotation::BMH_STATUS));
     // The host leaves its cluster.
     let back = pass(&paused.host, Some(&agent("Done", "UnbindingPendingUserAction")), 0);

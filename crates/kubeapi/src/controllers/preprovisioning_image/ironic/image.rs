@@ -29,31 +29,31 @@ const PAUSE: Duration = Duration::from_secs(300);
 /// Images that are remembered.
 const MOST: usize = 64;
 
-/// What was told of each image, and when; `None`: it could not be read then.
-type Told<T> = Mutex<BTreeMap<String, (Instant, Option<T>)>>;
+/// What was read of each image, and when; `None`: it could not be read then.
+type ReadCache<T> = Mutex<BTreeMap<String, (Instant, Option<T>)>>;
 
-/// What registries told of images.
+/// What registries have said of images.
 #[derive(Default)]
 pub(super) struct Images {
     /// What each image serves.
-    architectures: Told<Vec<CpuArchitecture>>,
+    architectures: ReadCache<Vec<CpuArchitecture>>,
     /// The agent's image in each release.
-    components: Told<ReleaseComponent>,
+    components: ReadCache<ReleaseComponent>,
 }
 
-/// What was told, unless it is to be asked for again.
-fn remembered<T: Clone>(all: &Told<T>, url: &str) -> Option<Option<T>> {
+/// What was read, unless it is to be read anew.
+fn remembered<T: Clone>(all: &ReadCache<T>, url: &str) -> Option<Option<T>> {
     let all = all.lock();
-    let (asked, told) = all.get(url)?;
-    (told.is_some() || asked.elapsed() < PAUSE).then(|| told.clone())
+    let (at, read) = all.get(url)?;
+    (read.is_some() || at.elapsed() < PAUSE).then(|| read.clone())
 }
 
-fn remember<T>(all: &Told<T>, url: &str, told: Option<T>) {
+fn remember<T>(all: &ReadCache<T>, url: &str, read: Option<T>) {
     let mut all = all.lock();
     if all.len() >= MOST {
         all.clear();
     }
-    all.insert(url.to_owned(), (Instant::now(), told));
+    all.insert(url.to_owned(), (Instant::now(), read));
 }
 
 impl Images {
@@ -91,7 +91,8 @@ impl Images {
             return Some(own.to_owned());
         }
         let version = Api::<ClusterVersion>::all(hub.client.clone()).get(VERSION).await;
-        let version = optional(version).inspect_err(|error| told("ClusterVersion", error)).ok().flatten()?;
+        let version =
+            optional(version).inspect_err(|error| warn_unreadable("ClusterVersion", error)).ok().flatten()?;
         let release = version.status.unwrap_or_default().desired;
         if let Some(found) = self.component(hub, &release.image, pull_secret).await
             && serves(&found.architectures, wanted)
@@ -114,11 +115,11 @@ impl Images {
     }
 
     async fn architectures(&self, hub: &Shared, url: &str, pull_secret: &Secret) -> Vec<CpuArchitecture> {
-        if let Some(told) = remembered(&self.architectures, url) {
-            return told.unwrap_or_default();
+        if let Some(read) = remembered(&self.architectures, url) {
+            return read.unwrap_or_default();
         }
         let read = hub.service.catalogue().image_architectures(url, pull_secret).await;
-        let read = read.inspect_err(|error| told(url, error)).ok();
+        let read = read.inspect_err(|error| warn_unreadable(url, error)).ok();
         remember(&self.architectures, url, read.clone());
         read.unwrap_or_default()
     }
@@ -127,11 +128,11 @@ impl Images {
         if url.is_empty() {
             return None;
         }
-        if let Some(told) = remembered(&self.components, url) {
-            return told;
+        if let Some(read) = remembered(&self.components, url) {
+            return read;
         }
         let read = hub.service.catalogue().release_component(url, IRONIC_AGENT, pull_secret).await;
-        let read = read.inspect_err(|error| told(url, error)).ok();
+        let read = read.inspect_err(|error| warn_unreadable(url, error)).ok();
         remember(&self.components, url, read.clone());
         read
     }
@@ -141,7 +142,7 @@ fn serves(architectures: &[CpuArchitecture], wanted: CpuArchitecture) -> bool {
     architectures.iter().any(|one| normal(*one) == normal(wanted))
 }
 
-fn told(what: &str, error: &(impl std::error::Error + 'static)) {
+fn warn_unreadable(what: &str, error: &(impl std::error::Error + 'static)) {
     let error = assisted_base::error::chain(error);
     tracing::info!(what, error, "whether the image of Ironic's agent can be taken from there is not known");
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::extract::UserInput;
 use super::registry::{ANCHOR, Embedded};
 use super::{LayeringError, Plan, hook};
-use crate::generator::openshift::outputs::ClusterInput;
+use crate::generator::openshift::cluster_input::ClusterInput;
 
 const LAUNCHER: &str = include_str!("scripts/ocl-bootstrap");
 const UPDATE_TRUST: &str = "ocl-trust.service";

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use assisted_core::layering::cluster_rules::{self as rules, Input};
+use assisted_core::layering::cluster_rules as rules;
+use assisted_core::layering::input::Input;
 use assisted_core::layering::settings::MachineOsConfigs;
 use assisted_core::layering::{Fault, MachineOsConfig, NAMESPACE, findings, generated, machine_os_config};
 use assisted_core::model::facts::Facts;

@@ -23,7 +23,7 @@ use assisted_wire::secret::Secret;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::outputs::ClusterInput;
+use super::cluster_input::ClusterInput;
 use bootstrap::Bootstrap;
 pub(super) use bootstrap::Images;
 use credentials::{Credentials, CredentialsError};

@@ -4,7 +4,7 @@ use assisted_core::model::facts::Facts;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use crate::generator::openshift::outputs::ClusterInput;
+use crate::generator::openshift::cluster_input::ClusterInput;
 
 pub(super) use assisted_testkit::layering::{machine_os_config as config, push_secret as secret};
 

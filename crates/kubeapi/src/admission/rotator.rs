@@ -22,8 +22,8 @@ use serde::de::DeserializeOwned;
 use super::NAME;
 use super::configuration::{self, Configuration, Target};
 use super::tls::Certified;
-pub use crate::webhook_server::keeper::KeepError;
-use crate::webhook_server::keeper::{self, MANAGER, Trusting};
+pub use crate::webhook_server::rotator::RotationError;
+use crate::webhook_server::rotator::{self, MANAGER, Trusting};
 
 /// What of the configurations is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,10 +40,10 @@ pub struct Placed {
     configurations: Configurations,
 }
 
-/// Keeps certificate and configurations.
-pub type Keeper = keeper::Keeper<Placed>;
+/// Keeps the certificate fresh, and the configurations in place.
+pub type CertificateRotator = rotator::CertificateRotator<Placed>;
 
-impl Keeper {
+impl CertificateRotator {
     /// Keeps the certificate in the secret of this namespace that has the usual name, and shows it by `certified`.
     pub fn new(
         client: Client,

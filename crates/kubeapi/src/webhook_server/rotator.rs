@@ -1,4 +1,4 @@
-//! Keeps the certificate of webhooks in a secret, which all replicas share, and has API servers trust it.
+//! Rotates the certificate of webhooks in a secret, which all replicas share, and has API servers trust it.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -24,17 +24,17 @@ use super::tls::{Certified, TlsError};
 /// Under which name fields are owned.
 pub const MANAGER: &str = "assisted-webhook";
 
-/// How long one look may take.
-const LOOK: Duration = Duration::from_secs(60);
+/// How long one pass may take.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A look without a cause: a watch that got lost costs no more than this.
-const REST: Duration = Duration::from_secs(10 * 60);
+/// A pass without a cause: a watch that got lost costs no more than this.
+const RESYNC: Duration = Duration::from_secs(10 * 60);
 
 const BACKOFF: Backoff =
     Backoff { first: Duration::from_millis(500), longest: Duration::from_secs(30), jitter: Jitter::Half };
 
-/// The first looks, before there is a certificate.
-const FIRST_LOOKS: u32 = 12;
+/// The first passes, before there is a certificate.
+const FIRST_ATTEMPTS: u32 = 12;
 const FIRST_BACKOFF: Backoff =
     Backoff { first: Duration::from_millis(200), longest: Duration::from_secs(10), jitter: Jitter::Half };
 
@@ -50,8 +50,8 @@ pub trait Trusting: Send + Sync + 'static {
     fn place(&self, client: &Client, bundle: &str) -> impl Future<Output = Result<(), kube::Error>> + Send;
 }
 
-/// Keeps certificate and trust.
-pub struct Keeper<T> {
+/// Keeps the certificate fresh, and trusted.
+pub struct CertificateRotator<T> {
     client: Client,
     namespace: String,
     /// Of the secret.
@@ -60,9 +60,9 @@ pub struct Keeper<T> {
     certified: Arc<Certified>,
 }
 
-/// Why a look came to nothing.
+/// Why a pass came to nothing.
 #[derive(Debug, thiserror::Error)]
-pub enum KeepError {
+pub enum RotationError {
     #[error("the API server refused")]
     Api(#[from] kube::Error),
     #[error(transparent)]
@@ -71,24 +71,24 @@ pub enum KeepError {
     Tls(#[from] TlsError),
     #[error("another replica wrote the certificate first")]
     Conflict,
-    #[error("it took longer than {} s", LOOK.as_secs())]
+    #[error("it took longer than {} s", TIMEOUT.as_secs())]
     Timeout,
 }
 
-impl<T: Trusting> Keeper<T> {
+impl<T: Trusting> CertificateRotator<T> {
     /// Keeps the certificate in a secret of a namespace, and shows it by `certified`.
     pub fn of(client: Client, [namespace, name]: [&str; 2], trusting: T, certified: Arc<Certified>) -> Self {
         Self { client, namespace: namespace.to_owned(), name: name.to_owned(), trusting, certified }
     }
 
-    /// There is no certificate before the first look: it is tried for a while.
+    /// There is no certificate before the first pass: it is tried for a while.
     ///
     /// # Errors
     /// What stood in the way last.
-    pub async fn first_look(&self) -> Result<(), String> {
-        let mut attempts = Attempts::new(FIRST_LOOKS, FIRST_BACKOFF);
+    pub async fn first_reconcile(&self) -> Result<(), String> {
+        let mut attempts = Attempts::new(FIRST_ATTEMPTS, FIRST_BACKOFF);
         loop {
-            match self.look().await {
+            match self.reconcile().await {
                 Ok(_) => return Ok(()),
                 Err(error) => attempts.again(assisted_base::error::chain(&error)).await?,
             }
@@ -100,10 +100,11 @@ impl<T: Trusting> Keeper<T> {
         let mut events = self.events();
         let mut failures = 0;
         loop {
-            let rest = match timeout(LOOK, self.look()).await.unwrap_or(Err(KeepError::Timeout)) {
+            let pause = match timeout(TIMEOUT, self.reconcile()).await.unwrap_or(Err(RotationError::Timeout))
+            {
                 Ok(at) => {
                     failures = 0;
-                    Duration::try_from(at.duration_since(Timestamp::now())).unwrap_or_default().min(REST)
+                    Duration::try_from(at.duration_since(Timestamp::now())).unwrap_or_default().min(RESYNC)
                 }
                 Err(error) => {
                     failures += 1;
@@ -116,14 +117,14 @@ impl<T: Trusting> Keeper<T> {
             };
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = sleep(rest) => {}
-                // What comes together is looked at together.
+                () = sleep(pause) => {}
+                // One pass for what comes together.
                 Some(()) = events.next(), if failures == 0 => sleep(Duration::from_millis(100)).await,
             }
         }
     }
 
-    /// Something changed that is looked at.
+    /// Something changed that a pass would read.
     fn events(&self) -> Pin<Box<dyn Stream<Item = ()> + Send>> {
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
         let own = watcher::Config::default().fields(&format!("metadata.name={}", self.name));
@@ -132,11 +133,11 @@ impl<T: Trusting> Keeper<T> {
         Box::pin(stream::select_all(all))
     }
 
-    /// Brings everything to where it should be; tells when to look again.
+    /// Brings everything to where it should be; tells when the next pass is due.
     ///
     /// # Errors
     /// The API server refuses, or another replica was faster.
-    pub async fn look(&self) -> Result<Timestamp, KeepError> {
+    pub async fn reconcile(&self) -> Result<Timestamp, RotationError> {
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
         let mut secret = optional(secrets.get(&self.name).await)?;
         let names = self.trusting.names();
@@ -183,7 +184,7 @@ async fn store_secret(
     name: &str,
     found: Option<&Secret>,
     store: &Stored,
-) -> Result<Secret, KeepError> {
+) -> Result<Secret, RotationError> {
     let members = [
         (BUNDLE, store.bundle.as_str()),
         (AUTHORITY_KEY, store.authority_key.expose()),
@@ -202,5 +203,5 @@ async fn store_secret(
         secret.type_ = Some("kubernetes.io/tls".to_owned());
         api.create(&params, &secret).await
     };
-    written.map_err(|error| if is_conflict(&error) { KeepError::Conflict } else { error.into() })
+    written.map_err(|error| if is_conflict(&error) { RotationError::Conflict } else { error.into() })
 }
