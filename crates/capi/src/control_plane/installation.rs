@@ -35,6 +35,9 @@ use crate::objects::{failed, owner};
 /// Prefix length of what one node gets of the pods' networks.
 const HOST_PREFIX: i32 = 23;
 const HOST_PREFIX_V6: i32 = 64;
+/// The one of those platforms that is never without its cloud controller manager, and how that is said.
+const OCI: &str = "oci";
+const MANAGED: &str = "External";
 /// A cluster with half of its addresses would have none at all, which nobody means who wrote some.
 const HALF: &str = "apiVIPs and ingressVIPs belong together: give both, and the cluster has these addresses; or neither, where a load \
                     balancer of yours stands before it";
@@ -269,9 +272,14 @@ fn platform(
     } else if *by_user == Some(true) {
         *by_user = Some(false);
     }
+    let before = spec.external.take().unwrap_or_default();
     spec.external = external.map(|name| ExternalPlatform {
         platform_name: name.to_owned(),
-        ..spec.external.clone().unwrap_or_default()
+        cloud_controller_manager: if name == OCI {
+            MANAGED.to_owned()
+        } else {
+            before.cloud_controller_manager
+        },
     });
 }
 
@@ -407,7 +415,11 @@ mod tests {
             Others::default(),
         );
         assert_eq!(made.spec.platform_type, Some(PlatformType::External));
-        assert_eq!(made.spec.external.unwrap().platform_name, "oci");
+        let external = made.spec.external.unwrap();
+        assert_eq!(
+            (external.platform_name.as_str(), external.cloud_controller_manager.as_str()),
+            ("oci", "External")
+        );
         assert!(made.spec.api_vips.is_empty());
     }
 
