@@ -83,11 +83,18 @@ macro_rules! bootstrap {
     };
 }
 
+/// A role and its account have one name.
+const fn role(name: &'static str, accesses: &'static [Access]) -> Role {
+    Role { name, account: name, accesses }
+}
+
+const BOOTSTRAP_NAME: &str = "assisted-capi-bootstrap";
+const CONTROL_PLANE_NAME: &str = "assisted-capi-control-plane";
+
 /// Rights of the bootstrap provider.
-pub const BOOTSTRAP: Role = Role {
-    name: "assisted-capi-bootstrap",
-    account: "assisted-capi-bootstrap",
-    accesses: bootstrap!(
+pub const BOOTSTRAP: Role = role(
+    BOOTSTRAP_NAME,
+    bootstrap!(
         cluster(
             "infra-envs of machines",
             "agent-install.openshift.io",
@@ -108,11 +115,10 @@ pub const BOOTSTRAP: Role = Role {
         ),
         cluster("which cluster is installed", "hive.openshift.io", &["clusterdeployments"], READ),
     ),
-};
+);
 
 /// The same with a service alone: none of the kinds of a hub.
-pub const BOOTSTRAP_OF_SERVICE: Role =
-    Role { name: "assisted-capi-bootstrap", account: "assisted-capi-bootstrap", accesses: bootstrap!() };
+pub const BOOTSTRAP_OF_SERVICE: Role = role(BOOTSTRAP_NAME, bootstrap!());
 
 /// What the control-plane provider may do, likewise.
 macro_rules! control_plane {
@@ -177,10 +183,9 @@ macro_rules! control_plane {
 }
 
 /// Rights of the control-plane provider. Machines of another infrastructure than metal3 need a role of their own beside it.
-pub const CONTROL_PLANE: Role = Role {
-    name: "assisted-capi-control-plane",
-    account: "assisted-capi-control-plane",
-    accesses: control_plane!(
+pub const CONTROL_PLANE: Role = role(
+    CONTROL_PLANE_NAME,
+    control_plane!(
         cluster(
             "clusters at the installer",
             "extensions.hive.openshift.io",
@@ -194,14 +199,10 @@ pub const CONTROL_PLANE: Role = Role {
             &["get", "create", "patch", "delete"],
         ),
     ),
-};
+);
 
 /// The same with a service alone.
-pub const CONTROL_PLANE_OF_SERVICE: Role = Role {
-    name: "assisted-capi-control-plane",
-    account: "assisted-capi-control-plane",
-    accesses: control_plane!(),
-};
+pub const CONTROL_PLANE_OF_SERVICE: Role = role(CONTROL_PLANE_NAME, control_plane!());
 
 /// The roles of all providers.
 pub const ROLES: &[&Role] = &[&BOOTSTRAP, &CONTROL_PLANE];

@@ -27,6 +27,7 @@ mod server;
 mod shared;
 mod skip;
 mod supervised;
+pub mod terminal;
 mod tied;
 mod tls;
 

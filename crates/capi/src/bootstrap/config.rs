@@ -64,7 +64,7 @@ impl Obstacle {
     }
 
     /// Somebody has to change the object.
-    fn invalid(why: &str) -> Self {
+    pub(super) fn invalid(why: &str) -> Self {
         Self::waiting(says::INVALID.with(&[why]), AGAIN)
     }
 }
@@ -148,8 +148,13 @@ impl<I: Installer> ConfigReconciler<I> {
             && matches!(BootMethod::of(config), Ok(BootMethod::DiskImage))
         {
             let infra_env = of_machine(config, &owner.name);
-            if !self.provider.installer.remove_infra_env(&infra_env).await? {
-                return Ok(after(SOON));
+            match self.provider.installer.remove_infra_env(&infra_env).await {
+                Ok(true) => {}
+                Ok(false) => return Ok(after(SOON)),
+                Err(failure) => {
+                    let obstacle = Obstacle::failed(says::WAITING_FOR_INSTALLER, failure);
+                    return self.stand(config, obstacle).await;
+                }
             }
         }
         let mut released = config.clone();

@@ -23,6 +23,8 @@ use crate::objects::{failed, owner};
 
 const GROUP: &str = "infrastructure.cluster.x-k8s.io";
 const KIND: &str = "Metal3Machine";
+/// Label of what the topology controller of Cluster API made, and keeps as it made it.
+const OF_TOPOLOGY: &str = "topology.cluster.x-k8s.io/owned";
 
 /// A machine in its infrastructure, and the template that it was made from.
 pub(super) struct Template {
@@ -72,6 +74,14 @@ impl Template {
         let found = optional(api.get(&name).await)
             .map_err(|error| Obstacle::failed(says::WAITING_FOR_LIVE_ISO, failed(&error)))?;
         match found {
+            Some(template) if template.labels().contains_key(OF_TOPOLOGY) => {
+                Err(Obstacle::invalid(&format!(
+                    "Machines of a ClusterClass boot disk images: Metal3MachineTemplate {name} is made by the topology of the Cluster, which \
+                 would take the live ISO out of it again, and replace machines. Leave the annotation {} out of the class, or make \
+                 the cluster without a topology",
+                    annotation::BOOT_METHOD
+                )))
+            }
             Some(template) => Ok(Self { machine, template }),
             None => Err(waiting(&format!("There is no Metal3MachineTemplate {name}"))),
         }

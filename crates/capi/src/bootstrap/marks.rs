@@ -38,6 +38,11 @@ fn of_cluster<I>(provider: &Provider<I>, namespace: Option<&str>, name: &str) {
 
 pub(super) fn installer<I>(provider: &Provider<I>, change: &Change) {
     match change {
+        Change::All => {
+            for found in provider.cache.configs.state() {
+                mark(&provider.queue, key(&*found));
+            }
+        }
         Change::Cluster(cluster) => of_cluster(provider, Some(&cluster.namespace), &cluster.name),
         Change::InfraEnv(infra_env) => {
             // An infra-env is named as the one machine that it is for, or else shared by all that boot it.

@@ -35,6 +35,12 @@ use crate::objects::{failed, owner};
 /// Prefix length of what one node gets of the pods' networks.
 const HOST_PREFIX: i32 = 23;
 const HOST_PREFIX_V6: i32 = 64;
+/// The one of those platforms that is never without its cloud controller manager, and how that is said.
+const OCI: &str = "oci";
+const MANAGED: &str = "External";
+/// A cluster with half of its addresses would have none at all, which nobody means who wrote some.
+const HALF: &str = "apiVIPs and ingressVIPs belong together: give both, and the cluster has these addresses; or neither, where a load \
+                    balancer of yours stands before it";
 
 /// What the description of a cluster is made of.
 pub(super) struct Site<'a> {
@@ -207,6 +213,9 @@ pub(super) fn described(
     let config = site.config();
     let annotations = site.plane.annotations();
     let external = annotations.get(annotation::EXTERNAL_PLATFORM).filter(|name| !name.is_empty());
+    if config.api_vips.is_empty() != config.ingress_vips.is_empty() {
+        return Err(HALF.to_owned());
+    }
     let is_bare_metal = external.is_none() && !config.api_vips.is_empty() && !config.ingress_vips.is_empty();
     let written = annotations.get(annotation::INSTALL_CONFIG_OVERRIDE).map(String::as_str);
     let overrides = install_config::overrides(config.capabilities.as_ref(), is_bare_metal, written)?;
@@ -256,9 +265,21 @@ fn platform(
         None if is_bare_metal => PlatformType::BareMetal,
         None => PlatformType::None,
     });
+    // Who asks the service itself, or a hub without its webhooks, has nobody who concludes it from the platform.
+    let by_user = &mut spec.networking.user_managed_networking;
+    if !is_bare_metal {
+        *by_user = Some(true);
+    } else if *by_user == Some(true) {
+        *by_user = Some(false);
+    }
+    let before = spec.external.take().unwrap_or_default();
     spec.external = external.map(|name| ExternalPlatform {
         platform_name: name.to_owned(),
-        ..spec.external.clone().unwrap_or_default()
+        cloud_controller_manager: if name == OCI {
+            MANAGED.to_owned()
+        } else {
+            before.cloud_controller_manager
+        },
     });
 }
 
@@ -298,6 +319,15 @@ mod tests {
         has_begun: bool,
         others: Others,
     ) -> AgentClusterInstall {
+        tried(plane, before, has_begun, others).unwrap()
+    }
+
+    fn tried(
+        plane: &OpenshiftAssistedControlPlane,
+        before: Option<&AgentClusterInstall>,
+        has_begun: bool,
+        others: Others,
+    ) -> Result<AgentClusterInstall, String> {
         let cluster: Cluster = serde_json::from_value(json!({
             "metadata": {"name": "cluster", "namespace": "site"},
             "spec": {"clusterNetwork": {"pods": {"cidrBlocks": ["172.18.0.0/20", "fd01::/48"]}, "services": {"cidrBlocks": ["10.96.0.0/12"]}}},
@@ -311,7 +341,7 @@ mod tests {
             registries: None,
             has_begun,
         };
-        described(before, &site, others, vec![]).unwrap()
+        described(before, &site, others, vec![])
     }
 
     #[test]
@@ -354,14 +384,25 @@ mod tests {
             Others { workers: 0, arbiters: 1 },
         );
         assert_eq!(bare.spec.platform_type, Some(PlatformType::None));
+        assert_eq!(bare.spec.networking.user_managed_networking, Some(true));
         assert!(
             bare.spec.api_vips.is_empty()
                 && !bare.annotations().contains_key(annotation::INSTALL_CONFIG_OVERRIDES)
         );
         assert_eq!(bare.spec.provision_requirements.arbiter_agents, Some(1));
+        let again = of(&plane(&config, &json!({})), Some(&bare), false, Others { workers: 2, arbiters: 0 });
+        assert_eq!(again.spec.networking.user_managed_networking, Some(false));
         // What an installation was begun with stays.
         let begun = of(&plane(&json!({}), &json!({})), Some(&made), true, Others::default());
         assert_eq!(begun.spec, made.spec);
+    }
+
+    #[test]
+    fn half_of_the_addresses_is_refused() {
+        for config in [json!({"apiVIPs": ["192.0.2.1"]}), json!({"ingressVIPs": ["192.0.2.1"]})] {
+            let refused = tried(&plane(&config, &json!({})), None, false, Others::default()).unwrap_err();
+            assert!(refused.contains("give both"), "{refused}");
+        }
     }
 
     #[test]
@@ -374,7 +415,11 @@ mod tests {
             Others::default(),
         );
         assert_eq!(made.spec.platform_type, Some(PlatformType::External));
-        assert_eq!(made.spec.external.unwrap().platform_name, "oci");
+        let external = made.spec.external.unwrap();
+        assert_eq!(
+            (external.platform_name.as_str(), external.cloud_controller_manager.as_str()),
+            ("oci", "External")
+        );
         assert!(made.spec.api_vips.is_empty());
     }
 

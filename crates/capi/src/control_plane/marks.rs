@@ -18,6 +18,13 @@ pub(super) fn plane(provider: &Provider, plane: &OpenshiftAssistedControlPlane) 
     mark(&provider.queue, key(plane));
 }
 
+/// All of them.
+pub(super) fn all(provider: &Provider) {
+    for found in provider.cache.planes.state() {
+        plane(provider, &found);
+    }
+}
+
 pub(super) fn cluster(provider: &Provider, cluster: &Cluster) {
     let Some(reference) = &cluster.spec.control_plane_ref else { return };
     if reference.api_group == CONTROL_PLANE_GROUP && reference.kind == KIND {

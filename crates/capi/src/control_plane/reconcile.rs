@@ -108,12 +108,24 @@ impl ControlPlaneReconciler {
             return Ok(Outcome::Done);
         }
         let mut report = Report::default();
-        if removal::advance(&self.provider, plane, &mut report).await? {
-            removal::release(&self.provider, plane).await?;
-            return Ok(Outcome::Done);
+        match removal::advance(&self.provider, plane, &mut report).await {
+            Ok(true) => {
+                removal::release(&self.provider, plane).await?;
+                Ok(Outcome::Done)
+            }
+            Ok(false) => {
+                self.show(plane, &report).await?;
+                Ok(after(SOON))
+            }
+            // What holds it up is told: nothing else moves any more.
+            Err(failure) => {
+                if !failure.stale {
+                    report.say(says::DELETING.with(&[&failure.message]));
+                    self.show(plane, &report).await?;
+                }
+                Err(failure)
+            }
         }
-        self.show(plane, &report).await?;
-        Ok(after(SOON))
     }
 
     /// Everything, as far as it goes.
@@ -138,7 +150,7 @@ impl ControlPlaneReconciler {
         let installation = found.installation.as_ref();
         let state = installation.map(|known| known.state.clone()).unwrap_or_default();
         let kubeconfig = kubeconfig::settle(&self.provider, plane, cluster, installation, report).await;
-        let is_available = available(plane, &state, installation.is_some(), report);
+        let is_available = available(plane, installation, report);
         let stage = Stage::of(&state, is_available);
         if let Some(kubeconfig) = &kubeconfig {
             self.ask(plane, cluster, kubeconfig, is_available, &found.known, report).await;
@@ -164,6 +176,7 @@ impl ControlPlaneReconciler {
             Ok(known) => described.installation = known,
             // Without knowing what there is, nothing is described anew.
             Err(failure) => {
+                self.refused(plane, &failure, report);
                 report.fail(failure);
                 return described;
             }
@@ -194,15 +207,35 @@ impl ControlPlaneReconciler {
             self.provider.installer.settle(&self.provider, &site).await
         };
         match described_now.await {
-            Ok(installation) => described.installation = installation,
+            Ok(installation) => {
+                described.installation = installation;
+                if self.provider.installer.is_service() {
+                    report.described(None);
+                }
+            }
             Err(failure) => {
-                if described.installation.is_none() && !failure.stale {
-                    report.say(installation::refused(&failure));
+                if described.installation.is_none() {
+                    self.refused(plane, &failure, report);
+                } else if self.provider.installer.is_service() && !failure.stale {
+                    report.described(Some(&failure));
                 }
                 report.fail(failure);
             }
         }
         described
+    }
+
+    /// Says why the installer does not know the cluster. What is available stays so.
+    fn refused(&self, plane: &OpenshiftAssistedControlPlane, failure: &Failure, report: &mut Report) {
+        if failure.stale {
+            return;
+        }
+        if !is_true(plane, "Available") {
+            report.say(installation::refused(failure));
+        }
+        if self.provider.installer.is_service() {
+            report.described(Some(failure));
+        }
     }
 
     async fn registries(
@@ -343,16 +376,19 @@ struct Described {
 /// what has been available once is not called unavailable by the installer.
 fn available(
     plane: &OpenshiftAssistedControlPlane,
-    state: &str,
-    is_known: bool,
+    installation: Option<&Installation>,
     report: &mut Report,
 ) -> bool {
+    let state = installation.map(|known| known.state.as_str()).unwrap_or_default();
     if is_true(plane, "Available") || ["finalizing", "installed", "adding-hosts"].contains(&state) {
         report.say(says::AVAILABLE.with(&[]));
         return true;
     }
-    if is_known {
-        report.say(says::INSTALLING.with(&[state]));
+    if let Some(known) = installation {
+        report.say(match &known.problem {
+            Some(problem) => says::NOT_DESCRIBED.with(&[problem]),
+            None => says::INSTALLING.with(&[state]),
+        });
     }
     false
 }

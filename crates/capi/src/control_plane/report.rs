@@ -44,6 +44,16 @@ impl Report {
         self.statements.push(statement);
     }
 
+    /// Says whether the service has the cluster as it is wanted: at an API server nothing else tells that.
+    pub(super) fn described(&mut self, refusal: Option<&Failure>) {
+        let (status, reason) = match refusal {
+            None => ("True", "Described"),
+            Some(_) => ("False", "NotDescribed"),
+        };
+        let message = refusal.map(|failure| failure.message.clone()).unwrap_or_default();
+        self.say(Statement { r#type: "ClusterDescribed", status, reason, message, generation: None });
+    }
+
     /// Has it looked at again after a while, or earlier.
     pub(super) fn again(&mut self, pause: Duration) {
         self.again = Some(self.again.map_or(pause, |known| known.min(pause)));

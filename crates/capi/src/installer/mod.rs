@@ -20,6 +20,8 @@ pub enum Change {
     Cluster(ObjectKey),
     /// An infra-env, or a host of it.
     InfraEnv(ObjectKey),
+    /// How the installer is reached: whatever could not be done is tried again.
+    All,
 }
 
 /// An object of Cluster API for which there is something at an installer: a Cluster, or what an infra-env is for. Its name tells it

@@ -233,6 +233,30 @@ async fn what_belongs_to_nobody_here_is_left_alone() {
 }
 
 #[tokio::test]
+async fn machines_of_a_topology_boot_no_live_iso() {
+    let site = Site::new("live-iso-of-class").await;
+    site.cluster("cluster").await;
+    site.infrastructure("cluster").await;
+    site.installation("cluster", "").await;
+    let metadata = json!({"labels": {"topology.cluster.x-k8s.io/owned": ""}});
+    let image = json!({"url": "http://images/disk.qcow2", "checksum": "", "format": "qcow2"});
+    let spec = json!({"template": {"spec": {"image": image}}});
+    let before: Metal3MachineTemplate =
+        site.create("demo-x7", json!({"metadata": metadata, "spec": spec})).await;
+    let metadata = json!({"annotations": {annotation::CLONED_FROM_NAME: "demo-x7"}});
+    site.create::<Metal3Machine>("worker-0", json!({"metadata": metadata, "spec": {"image": image}})).await;
+    let annotations = json!({annotation::BOOT_METHOD: "live-iso"});
+    site.machine("cluster", "worker-0", json!({"annotations": annotations})).await;
+    let told = site.config_says("worker-0", "InvalidConfiguration").await;
+    let message = said(&told, "DataSecretAvailable").1;
+    assert!(message.contains("demo-x7") && message.contains(annotation::BOOT_METHOD), "{message}");
+    assert!(site.find::<InfraEnv>("demo-x7").await.is_none());
+    assert!(site.find::<Secret>("worker-0").await.is_none());
+    let after = site.find::<Metal3MachineTemplate>("demo-x7").await.unwrap();
+    assert_eq!(after.metadata.resource_version, before.metadata.resource_version);
+}
+
+#[tokio::test]
 async fn machines_of_a_template_boot_its_live_iso_and_none_an_older_one() {
     let site = Site::new("live-iso").await;
     site.cluster("cluster").await;

@@ -1,8 +1,9 @@
 //! What tests under the core of Cluster API do, and wait for.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use assisted_client::{ClusterFilter, InfraEnvFilter};
+use assisted_client::{ClusterFilter, EventFilter, InfraEnvFilter};
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::cluster_api::cluster::Cluster;
@@ -19,15 +20,45 @@ use assisted_simhost::plan::{Plan, Shape};
 use assisted_simhost::simulation::Simulation;
 use assisted_simhost::topology::Topology;
 use assisted_simhost::world::Site as Network;
+use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use kube::api::ListParams;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::core_world::{World, condition};
 use crate::metal3::Booted;
 use crate::world::{Object, wait};
 
 const INSTALLATION: Duration = Duration::from_secs(600);
+
+/// Tells how long each step took, and which events the service told meanwhile: the figures of the documentation.
+pub struct Clock {
+    last: Instant,
+    events: BTreeMap<String, usize>,
+}
+
+impl Clock {
+    pub fn start() -> Self {
+        Self { last: Instant::now(), events: BTreeMap::new() }
+    }
+
+    /// A step is over; the line that tells it.
+    pub async fn tell(&mut self, world: &World, step: &str) -> String {
+        let took = self.last.elapsed();
+        let mut events = BTreeMap::new();
+        for event in world.rest().list_events(&EventFilter::default()).await.unwrap().events {
+            *events.entry(event.name).or_default() += 1;
+        }
+        let new = |(name, count): (&String, &usize)| {
+            let count = count.saturating_sub(self.events.get(name).copied().unwrap_or_default());
+            (count > 0).then(|| format!("{name} {count}"))
+        };
+        let new: Vec<_> = events.iter().filter_map(new).collect();
+        let told = format!("figure: {step}: {:.1} s: {}", took.as_secs_f64(), new.join(", "));
+        (self.events, self.last) = (events, Instant::now());
+        told
+    }
+}
 
 /// What kubectl shows of the Cluster.
 pub async fn cluster(world: &World) -> Value {
@@ -102,12 +133,23 @@ pub async fn install(world: &World, machines: &[Booted]) {
         assert!(Instant::now() < deadline, "the installation does not end, it is {state}");
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
+    leads_to_the_cluster(world).await;
     for machine in machines {
         world.node(&format!("sim-{}", machine.index), &machine.provider_id).await;
     }
     for kind in ["ControlPlaneAvailable", "ControlPlaneMachinesReady", "WorkersAvailable", "Available"] {
         cluster_is(world, kind).await;
     }
+}
+
+/// Waits until the kubeconfig that Cluster API has leads to the cluster. The simulated installer hands out one that leads nowhere, again,
+/// when the cluster is installed.
+async fn leads_to_the_cluster(world: &World) {
+    world.hand_out_kubeconfig().await;
+    world.site.merge::<Plane>("demo", json!({"metadata": {"annotations": {"look": "now"}}})).await;
+    let kubeconfig = world.spoke_kubeconfig().into_bytes();
+    let is_it = |secret: &Secret| secret.data.as_ref().is_some_and(|data| data["value"].0 == kubeconfig);
+    world.site.until("demo-kubeconfig", is_it).await;
 }
 
 /// Waits until a MachineDeployment has so many machines, all of them available.

@@ -30,6 +30,7 @@ use assisted_service::{Background, Service};
 use assisted_store::Store;
 use assisted_testkit::kube::{ClusterApi, Kube};
 use assisted_testkit::oci::{OPENSHIFT_INSTALL, push_release};
+use assisted_testkit::terminal::limited;
 use assisted_testkit::{Access, DockerRegistry};
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use assisted_wire::version::ReleaseImages;
@@ -41,6 +42,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::door::Door;
 use crate::metal3::Metal3;
 use crate::world::{GROUPS, Site, apply, define_groups, wait};
 
@@ -67,6 +69,8 @@ pub struct World {
     pub blob: Blob,
     /// Whether the providers work with the service alone; there are no kinds of a hub then.
     pub alone: bool,
+    /// Where the service asks for accounts, and speaks TLS.
+    pub door: Option<Door>,
     providers: Mutex<Vec<JoinHandle<()>>>,
     ports: [u16; 2],
     _background: Background,
@@ -85,15 +89,20 @@ impl Drop for World {
 impl World {
     /// With the kinds of a hub, and its controllers.
     pub async fn launch() -> Self {
-        Self::launch_with(false).await
+        Self::launch_with(false, false).await
     }
 
     /// With a service alone.
     pub async fn launch_alone() -> Self {
-        Self::launch_with(true).await
+        Self::launch_with(true, false).await
     }
 
-    async fn launch_with(alone: bool) -> Self {
+    /// With a service alone that has accounts.
+    pub async fn launch_with_accounts() -> Self {
+        Self::launch_with(true, true).await
+    }
+
+    async fn launch_with(alone: bool, has_accounts: bool) -> Self {
         let (kube, spoke, core) = tokio::task::spawn_blocking(|| {
             let kube = Kube::launch(&["garbage-collector-controller"]).unwrap();
             let spoke = Kube::launch(&[]).unwrap();
@@ -115,7 +124,7 @@ impl World {
             push_release(&registry, version, OPENSHIFT_INSTALL.as_bytes()).await.unwrap();
         }
         let digest = digest(&registry.name()).await;
-        let (service, address, background, blob) = serving(&digest, !alone).await;
+        let (service, address, background, blob, door) = serving(&digest, !alone, has_accounts).await;
         if !alone {
             run_controllers(&kube, &service).await;
         }
@@ -146,6 +155,7 @@ impl World {
             registry: name,
             blob,
             alone,
+            door,
             providers: Mutex::default(),
             ports,
             _background: background,
@@ -161,10 +171,11 @@ impl World {
     pub async fn start_providers(&self) {
         let mut started = Vec::new();
         let alone = |client: &Client| {
+            let door = self.door.as_ref();
             let options = rest::Options {
-                url: format!("http://{}", self.address),
-                token_file: None,
-                ca_file: None,
+                url: door.map_or_else(|| format!("http://{}", self.address), |door| door.url.clone()),
+                token_file: door.map(Door::token_file),
+                ca_file: door.map(Door::ca_file),
                 pause: Duration::from_millis(500),
             };
             Alone::new(client.clone(), options)
@@ -277,7 +288,7 @@ impl World {
                 "--show-conditions=all",
                 "--color=false",
             ]);
-            let output = describe.output().unwrap();
+            let output = limited(120, &describe).output().unwrap();
             format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
         });
         told.await.unwrap()
@@ -324,11 +335,11 @@ impl World {
 
     /// The kubeconfig that the installer gives out leads to the other API server, once there is one.
     pub async fn hand_out_kubeconfig(&self) {
-        let kubeconfig = std::fs::read_to_string(self.spoke.kubeconfig()).unwrap();
+        let kubeconfig = self.spoke_kubeconfig();
         if self.alone {
             let files = async || {
                 let all = self.blob.all().await.unwrap().into_iter().map(|(key, _)| key);
-                all.filter(|key| key.name() == "kubeconfig-noingress").collect::<Vec<_>>()
+                all.filter(|key| key.name().starts_with("kubeconfig")).collect::<Vec<_>>()
             };
             wait("the service has a kubeconfig", async || !files().await.is_empty()).await;
             for file in files().await {
@@ -339,6 +350,10 @@ impl World {
         let name = "demo-admin-kubeconfig";
         self.site.until(name, |secret: &Secret| secret.data.is_some()).await;
         self.site.merge::<Secret>(name, json!({"stringData": {"kubeconfig": kubeconfig}})).await;
+    }
+
+    pub fn spoke_kubeconfig(&self) -> String {
+        std::fs::read_to_string(self.spoke.kubeconfig()).unwrap()
     }
 
     /// A node of the cluster comes, which is ready.
@@ -364,7 +379,7 @@ impl World {
 
 fn kubectl(kube: &Kube, args: &[&str], input: &str) -> String {
     let mut command: Command = kube.kubectl();
-    command.args(["--namespace", NAMESPACE]).args(args);
+    command.args(["--request-timeout=120s", "--namespace", NAMESPACE]).args(args);
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
@@ -438,7 +453,11 @@ async fn digest(registry: &str) -> String {
 }
 
 /// A service with an empty database, which knows the release.
-async fn serving(digest: &str, of_hub: bool) -> (Service, SocketAddr, Background, Blob) {
+async fn serving(
+    digest: &str,
+    of_hub: bool,
+    has_accounts: bool,
+) -> (Service, SocketAddr, Background, Blob, Option<Door>) {
     let dir = tempfile::tempdir().unwrap().keep();
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -458,9 +477,13 @@ async fn serving(digest: &str, of_hub: bool) -> (Service, SocketAddr, Background
     let blob = Blob::open(dir.join("files")).await.unwrap();
     let builder = Service::builder(settings.clone(), store, blob.clone(), Arc::new(NoProgram)).unwrap();
     let (service, background) = builder.start();
+    let door = match has_accounts {
+        true => Some(Door::open(&service, &settings).await),
+        false => None,
+    };
     let api = Rest::new(service.clone(), &settings).unwrap();
     tokio::spawn(serve(listener, None, api, std::future::pending()));
-    (service, address, background, blob)
+    (service, address, background, blob, door)
 }
 
 /// A condition of an object, as it is printed: status and reason.

@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use kube::api::ListParams;
 use serde_json::json;
 
-use crate::core_steps::{agent, available, booted, cluster_is, delete, joins};
+use crate::core_steps::{Clock, agent, available, booted, cluster_is, delete, joins};
 use crate::core_world::{NEXT_VERSION, World};
 use crate::everything_shapes::{HOSTS, installed, names};
 use crate::metal3::Booted;
@@ -45,6 +45,8 @@ async fn scale(world: &World, replicas: usize) {
 async fn everything_on_day_two() {
     let world = installed(Topology::Ha, 3, HOSTS, str::to_owned).await;
     let first = names(&world.metal3.booted());
+    let mut clock = Clock::start();
+    clock.tell(&world, "before").await;
     // Five workers, and back.
     scale(&world, 5).await;
     let all = booted(&world, HOSTS + 3).await;
@@ -53,6 +55,7 @@ async fn everything_on_day_two() {
         comes(&world, worker).await;
     }
     available(&world, 5).await;
+    println!("{}", clock.tell(&world, "five workers").await);
     for worker in &new {
         world.kubectl(&["annotate", "machine", &worker.machine, "cluster.x-k8s.io/delete-machine=yes"]).await;
     }
@@ -61,6 +64,7 @@ async fn everything_on_day_two() {
         world.site.gone::<Machine>(&worker.machine).await;
     }
     available(&world, 2).await;
+    println!("{}", clock.tell(&world, "two workers").await);
 
     // A machine that never comes is given up, and another one comes.
     world.apply("demo", HEALTH_CHECK.to_owned()).await;
@@ -73,6 +77,7 @@ async fn everything_on_day_two() {
     let all = booted(&world, HOSTS + 5).await;
     comes(&world, all.iter().find(|booted| !before.contains(&booted.machine)).unwrap()).await;
     available(&world, 3).await;
+    println!("{}", clock.tell(&world, "a machine that never comes").await);
 
     delete(&world).await;
 }
@@ -97,6 +102,8 @@ async fn everything_of_an_upgrade() {
         world.site.until("demo", is_it).await;
     };
     runs("4.20.0").await;
+    let mut clock = Clock::start();
+    clock.tell(&world, "before").await;
     world.site.merge::<Plane>("demo", json!({"spec": {"distributionVersion": NEXT_VERSION}})).await;
     wait("the upgrade is asked for", async || {
         let wanted = version.get("version").await.unwrap().spec.desired_update;
@@ -106,6 +113,7 @@ async fn everything_of_an_upgrade() {
     tells(&version, &[(NEXT_VERSION, true), ("4.20.0", true)], None).await;
     runs(NEXT_VERSION).await;
     cluster_is(&world, "Available").await;
+    println!("{}", clock.tell(&world, "upgraded").await);
     assert_eq!(machines().await, before);
     delete(&world).await;
 }

@@ -2,13 +2,13 @@
 //! comes and goes, a machine of the control plane that is replaced, and the end; and the conditions that it tells of each moment.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use assisted_crd::cluster_api::cluster::Cluster;
 use assisted_crd::cluster_api::machine::Machine;
 use assisted_simhost::topology::Topology;
+use assisted_testkit::terminal::{Terminal, typed};
 use serde_json::Value;
 
 use crate::core_steps::{agent, booted, install, joins, machines};
@@ -20,7 +20,7 @@ const DOCUMENT: &str = "docs/capi.md";
 /// Where the walk begins and ends in it.
 const SECTION: (&str, &str) = ("\n## A cluster\n", "\n## ");
 /// How long a command may take, in seconds, whatever time it gives itself.
-const LIMIT: &str = "400";
+const LIMIT: u32 = 400;
 /// How long conditions may take.
 const PATIENCE: Duration = Duration::from_secs(180);
 
@@ -29,14 +29,6 @@ fn section() -> String {
     let text = std::fs::read_to_string(file).unwrap();
     let (_, section) = text.split_once(SECTION.0).unwrap();
     section.split(SECTION.1).next().unwrap().to_owned()
-}
-
-/// The commands of the section, by blocks.
-fn blocks(section: &str) -> Vec<Vec<String>> {
-    let blocks = section.split("```console\n").skip(1);
-    let command =
-        |line: &str| line.strip_prefix("$ ").unwrap_or_else(|| panic!("{line:?} is no command")).to_owned();
-    blocks.map(|block| block.split("```").next().unwrap().lines().map(command).collect()).collect()
 }
 
 /// What a row of the table tells: conditions with their status, of the Cluster and of its control plane.
@@ -52,43 +44,21 @@ fn conditions(section: &str, moment: &str) -> [Vec<(String, String)>; 2] {
     })
 }
 
-/// A folder with the examples and a kubeconfig, in which commands are typed.
-struct Terminal {
-    dir: tempfile::TempDir,
-    path: String,
-}
-
-impl Terminal {
-    fn open(world: &World) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let examples = dir.path().join("docs/examples/cluster-api");
-        std::fs::create_dir_all(&examples).unwrap();
-        for file in ["kustomization", "registries", "cluster", "control-plane", "workers"] {
-            let text = world.example(&format!("cluster-api/{file}"));
-            std::fs::write(examples.join(format!("{file}.yaml")), text).unwrap();
-        }
-        std::fs::copy(world.kube.kubeconfig(), dir.path().join("kubeconfig")).unwrap();
-        let programs = [world.kube.kubectl(), world.core.lock().unwrap().clusterctl().unwrap()];
-        let programs = programs
-            .map(|program| PathBuf::from(program.get_program()).parent().unwrap().display().to_string());
-        let path = format!("{}:{}", programs.join(":"), std::env::var("PATH").unwrap());
-        Self { dir, path }
+/// A folder with the examples and a kubeconfig.
+fn open(world: &World) -> Terminal {
+    let clusterctl = world.core.lock().unwrap().clusterctl().unwrap();
+    let programs = [world.kube.kubectl(), clusterctl].map(|program| PathBuf::from(program.get_program()));
+    let terminal = Terminal::open(&programs, LIMIT).unwrap();
+    for file in ["kustomization", "registries", "cluster", "control-plane", "workers"] {
+        let file = format!("cluster-api/{file}");
+        terminal.write(&format!("docs/examples/{file}.yaml"), world.example(&file)).unwrap();
     }
-
-    /// Types the commands of a block; each has to succeed.
-    fn follow(&self, block: &[String], machine: &str) {
-        for command in block {
-            let command = command.replace("MACHINE", machine);
-            let mut bash = Command::new("timeout");
-            bash.args([LIMIT, "bash", "-o", "pipefail", "-c", &command]).current_dir(self.dir.path());
-            bash.env("PATH", &self.path).env("KUBECONFIG", self.dir.path().join("kubeconfig"));
-            bash.env("CLUSTERCTL_DISABLE_VERSIONCHECK", "true").env("XDG_CONFIG_HOME", self.dir.path());
-            let output = bash.output().unwrap();
-            let said = [output.stdout, output.stderr].concat();
-            let said = String::from_utf8_lossy(&said);
-            assert!(output.status.success(), "$ {command}\n{}: {said}", output.status);
-        }
-    }
+    terminal.write("kubeconfig", std::fs::read(world.kube.kubeconfig()).unwrap()).unwrap();
+    let folder = terminal.folder().display().to_string();
+    terminal
+        .with("KUBECONFIG", format!("{folder}/kubeconfig"))
+        .with("CLUSTERCTL_DISABLE_VERSIONCHECK", "true")
+        .with("XDG_CONFIG_HOME", folder)
 }
 
 /// Waits until all conditions are as the document tells them of this moment.
@@ -131,15 +101,15 @@ async fn comes(world: &World, new: &Booted, role: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_that_the_document_tells_to_type() {
     let world = World::launch().await;
-    let terminal = Arc::new(Terminal::open(&world));
+    let terminal = Arc::new(open(&world));
     let section = section();
-    let blocks = <[Vec<String>; 6]>::try_from(blocks(&section));
+    let blocks = <[Vec<String>; 6]>::try_from(typed(&section).unwrap());
     let [first, available, more, fewer, replaced, end] = blocks
         .unwrap_or_else(|blocks| panic!("{DOCUMENT} has other blocks than this test types: {blocks:#?}"));
     // Somebody types, while machines do what they do.
     let type_in = |block: Vec<String>, machine: &str| {
         let (terminal, machine) = (Arc::clone(&terminal), machine.to_owned());
-        tokio::task::spawn_blocking(move || terminal.follow(&block, &machine))
+        tokio::task::spawn_blocking(move || terminal.follow(&block, "MACHINE", &machine).unwrap())
     };
 
     type_in(first, "").await.unwrap();
@@ -150,7 +120,7 @@ async fn everything_that_the_document_tells_to_type() {
     install(&world, &all).await;
     typed.await.unwrap();
     hosts.abort();
-    let kubeconfig = std::fs::read_to_string(terminal.dir.path().join("demo.kubeconfig")).unwrap();
+    let kubeconfig = std::fs::read_to_string(terminal.folder().join("demo.kubeconfig")).unwrap();
     assert!(kubeconfig.contains("clusters:"), "{kubeconfig}");
     told(&world, &section, "the cluster is there").await;
 

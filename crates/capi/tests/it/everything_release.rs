@@ -1,11 +1,12 @@
 //! What is released is judged by `clusterctl`, which puts images and variables in, and by a real API server.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use assisted_capi::components::ALL;
 use assisted_testkit::cluster_api::find;
 use assisted_testkit::kube::Kube;
+use assisted_testkit::terminal::limited;
 use serde_json::Value;
 
 use crate::world::apply;
@@ -33,10 +34,10 @@ fn generated(dir: &Path, kind: &str) -> String {
     std::fs::write(&file, config).unwrap();
     let mut clusterctl = Command::new(find("clusterctl").unwrap());
     clusterctl.env("CLUSTERCTL_DISABLE_VERSIONCHECK", "true").env("XDG_CONFIG_HOME", dir);
-    clusterctl.env("ASSISTED_SERVICE_PORT", "8091").stdin(Stdio::null());
+    clusterctl.env("ASSISTED_SERVICE_PORT", "8091");
     clusterctl.args(["generate", "provider", "--config"]).arg(file);
-    let output = clusterctl.arg(format!("--{kind}")).arg(format!("openshift-assisted:{VERSION}")).output();
-    let output = output.unwrap();
+    clusterctl.arg(format!("--{kind}")).arg(format!("openshift-assisted:{VERSION}"));
+    let output = limited(120, &clusterctl).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
@@ -49,7 +50,8 @@ fn everything_of_a_release_is_taken_by_clusterctl() {
         apply(&kube, &generated(dir.path(), kind));
     }
     let get = |args: &[&str]| {
-        let output = kube.kubectl().arg("get").args(args).arg("--output=json").output().unwrap();
+        let mut kubectl = kube.kubectl();
+        let output = limited(120, kubectl.arg("get").args(args).arg("--output=json")).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice::<Value>(&output.stdout).unwrap()
     };

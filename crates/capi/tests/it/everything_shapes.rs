@@ -31,12 +31,12 @@ pub async fn installed(
     count: usize,
     change: impl Fn(&str) -> String,
 ) -> World {
-    let world = World::launch().await;
+    let world = Box::pin(World::launch()).await;
     *world.metal3.control_planes.lock().unwrap() = Some(control_planes);
     world.apply_examples(change).await;
     let all = booted(&world, count).await;
     let hosts = machines(&world, topology, &names(&all)).await;
-    install(&world, &all).await;
+    Box::pin(install(&world, &all)).await;
     hosts.abort();
     world
 }

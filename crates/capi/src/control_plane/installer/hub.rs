@@ -7,9 +7,10 @@ use assisted_base::error::chain;
 use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::cluster_api::labels::label;
 use assisted_crd::cluster_api::openshift_assisted_control_plane::v1alpha3::OpenshiftAssistedControlPlane;
+use assisted_crd::condition::find;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive::cluster_image_set::ClusterImageSet;
-use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
+use assisted_crd::hive_extensions::agent_cluster_install::{AgentClusterInstall, AgentClusterInstallStatus};
 use assisted_kube::cache::{get, key};
 use assisted_kube::error::optional;
 use assisted_kube::finalizer;
@@ -48,7 +49,14 @@ fn installation(object: &AgentClusterInstall) -> Installation {
     Installation {
         state: debug.map(|debug| debug.state.clone()).unwrap_or_default(),
         kubeconfig: kubeconfig.filter(|name| !name.is_empty()),
+        problem: object.status.as_ref().and_then(refusal),
     }
+}
+
+/// What the hub does not take of an object: somebody has to change the control plane.
+fn refusal(status: &AgentClusterInstallStatus) -> Option<String> {
+    let synced = find(&status.conditions, "SpecSynced")?;
+    (synced.status == "False" && synced.reason == "InputError").then(|| synced.message.clone())
 }
 
 fn foreign(kind: &str, key: &ObjectKey) -> Failure {

@@ -24,7 +24,7 @@ use super::marks;
 use super::provider::Provider;
 use crate::installer::rest::Rest;
 use crate::installer::{Change, Installer as _};
-use crate::run::{LISTING, unlisted_kind, watch};
+use crate::run::{unlisted_kind, watch};
 
 /// An installer of clusters.
 pub struct Installer(Kind);
@@ -41,6 +41,8 @@ pub(super) struct Installation {
     pub(super) state: String,
     /// Where its kubeconfig is, once there is one: the name of a Secret, or of a file.
     pub(super) kubeconfig: Option<String>,
+    /// What the installer does not take of the description, in its words.
+    pub(super) problem: Option<String>,
 }
 
 impl Installer {
@@ -52,6 +54,11 @@ impl Installer {
     /// A service alone.
     pub fn service(rest: Rest) -> Self {
         Self(Kind::Service(Service::new(rest)))
+    }
+
+    /// Whether it is a service alone, whose objects nobody sees at the API server.
+    pub(super) fn is_service(&self) -> bool {
+        matches!(self.0, Kind::Service(_))
     }
 
     /// The cluster of a control plane; none: the installer does not know it yet.
@@ -121,10 +128,10 @@ impl Installer {
                 tasks.spawn(async move {
                     let Kind::Service(service) = &provider.installer.0 else { return };
                     let changing = Arc::clone(&provider);
-                    let changed = move |change| {
-                        if let Change::Cluster(key) = change {
-                            marks::of_cluster(&changing, Some(key.namespace), &key.name);
-                        }
+                    let changed = move |change| match change {
+                        Change::Cluster(key) => marks::of_cluster(&changing, Some(key.namespace), &key.name),
+                        Change::All => marks::all(&changing),
+                        Change::InfraEnv(_) => {}
                     };
                     service.rest().follow(changed, stop).await;
                 });
@@ -136,13 +143,7 @@ impl Installer {
     pub(super) async fn missing(&self, deadline: Instant) -> Option<String> {
         match &self.0 {
             Kind::Hub(hub) => unlisted_kind(hub.installs(), deadline).await,
-            Kind::Service(service) => {
-                let limit = deadline.saturating_duration_since(Instant::now()).max(LISTING);
-                match tokio::time::timeout(limit, service.rest().ready()).await {
-                    Ok(ready) => ready.err(),
-                    Err(_) => Some("the service".to_owned()),
-                }
-            }
+            Kind::Service(service) => service.rest().ready().await.err(),
         }
     }
 }

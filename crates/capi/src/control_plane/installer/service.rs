@@ -47,7 +47,9 @@ fn installation(cluster: &wire::Cluster) -> Installation {
         Installing | Finalizing | InstallingPendingUserAction => Some(EARLY),
         _ => None,
     };
-    Installation { state: cluster.status.to_string(), kubeconfig: kubeconfig.map(str::to_owned) }
+    let kubeconfig = kubeconfig.map(str::to_owned);
+    // What it refuses is told by the request.
+    Installation { state: cluster.status.to_string(), kubeconfig, problem: None }
 }
 
 fn of_row(problem: assisted_kubeapi::Problem) -> Failure {

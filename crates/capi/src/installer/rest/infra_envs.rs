@@ -127,7 +127,7 @@ impl Rest {
         let client = self.client().await?;
         let download = client.download_infra_env_file(id, &file).await;
         // It is there as soon as the infra-env is: a refusal passes.
-        let told = |error: assisted_client::Error| Failure::passing(chain(&error));
+        let told = |error: assisted_client::Error| Failure::passing(failed(&error).message);
         download.map_err(told)?.bytes(LARGEST).await.map_err(told)
     }
 }

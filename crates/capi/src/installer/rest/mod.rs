@@ -16,20 +16,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assisted_base::error::chain;
-use assisted_client::{Client, ClusterFilter, Error};
+use assisted_client::{Client, ClusterFilter, Error, Failure as NoAnswer};
 use assisted_core::model::object_key::ObjectKey;
 use assisted_reconcile::Failure;
 use assisted_wire::cluster as wire;
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use assisted_wire::secret::Secret;
 use parking_lot::Mutex;
-use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{Change, Cluster, Host, HostWanted, InfraEnv, InfraEnvWanted, Installer, Subject};
 
-/// How long the service may take to answer for the first time.
-const FIRST_ANSWER: Duration = Duration::from_secs(120);
 /// How long one answer may take.
 const LIMIT: Duration = Duration::from_secs(60);
 /// The most bytes of a token.
@@ -59,6 +56,8 @@ pub struct Rest {
 
 /// A client, with what it was made from.
 struct Made {
+    /// Which one it is of those that were made.
+    number: u64,
     token: Option<Secret>,
     authorities: Option<Vec<u8>>,
     client: Client,
@@ -76,9 +75,34 @@ fn tag(of: &Subject) -> String {
     format!("capi_{}", of.uid.replace('-', "_"))
 }
 
+/// What can be done about an error that is an affair of nobody's object.
+fn remedy(error: &Error) -> Option<&'static str> {
+    Some(match error {
+        Error::Unreachable { failure: NoAnswer::Certificate, .. } => {
+            "put the certificate of the authority that the service's own is from into the file ASSISTED_CA_FILE, which is the member \
+             ca.crt of the Secret assisted-service"
+        }
+        Error::Unreachable { .. } => return error.remedy(),
+        _ => match error.status() {
+            Some(401) => {
+                "the token is wrong, has expired or was revoked: make another one (assisted token create), and put it into the file \
+                 ASSISTED_TOKEN_FILE, which is the member token of the Secret assisted-service"
+            }
+            Some(403) => {
+                "the token's account may not do that: make a token with the role editor, and put it into the file \
+                 ASSISTED_TOKEN_FILE, which is the member token of the Secret assisted-service"
+            }
+            _ => return None,
+        },
+    })
+}
+
 /// What an error is for an attempt: what the service refuses is an affair of the object, all else passes.
 pub(crate) fn failed(error: &Error) -> Failure {
-    let text = chain(error);
+    let text = match remedy(error) {
+        Some(remedy) => format!("{}: {remedy}", chain(error)),
+        None => chain(error),
+    };
     match error.status() {
         Some(400 | 404 | 409 | 422) => Failure::of_row(text),
         _ => Failure::passing(text),
@@ -100,12 +124,23 @@ impl Rest {
         Self { kube, options, made: Mutex::default(), known: Mutex::default() }
     }
 
-    /// Whether address and files can be used; nobody is asked.
+    /// Whether the address can be used; nobody is asked. What is wrong with the files may be mended at any time, and stands in the
+    /// conditions of the objects.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// What is wrong with the address.
     pub async fn check(&self) -> Result<(), String> {
-        self.client().await.map(drop).map_err(|failure| failure.message)
+        Client::builder(&self.options.url).build().map_err(|error| chain(&error))?;
+        if let Err(failure) = self.client().await {
+            tracing::warn!(error = failure.message, "the service can't be asked yet");
+        }
+        Ok(())
+    }
+
+    /// Which client is used now; none: there can't be one.
+    async fn number(&self) -> Option<u64> {
+        self.client().await.ok()?;
+        self.made.lock().as_ref().map(|made| made.number)
     }
 
     /// A client with the token and the authorities of now.
@@ -135,7 +170,8 @@ impl Rest {
             builder = builder.user_token(token);
         }
         let client = builder.build().map_err(|error| Failure::passing(chain(&error)))?;
-        *made = Some(Made { token, authorities, client: client.clone() });
+        let number = made.as_ref().map_or(0, |known| known.number + 1);
+        *made = Some(Made { number, token, authorities, client: client.clone() });
         Ok(client)
     }
 
@@ -189,7 +225,9 @@ impl Rest {
 }
 
 async fn read(file: &Path) -> Result<Vec<u8>, Failure> {
-    let told = |error: std::io::Error| Failure::passing(format!("{}: {error}", file.display()));
+    let told = |error: std::io::Error| {
+        Failure::passing(format!("{}: {error}: put it into the Secret that is mounted there", file.display()))
+    };
     tokio::fs::read(file).await.map_err(told)
 }
 
@@ -257,21 +295,9 @@ impl Installer for Rest {
     }
 
     async fn ready(&self) -> Result<(), String> {
-        let deadline = Instant::now() + FIRST_ANSWER;
-        loop {
-            let asked = async {
-                let client = self.client().await?;
-                client.list_clusters(&ClusterFilter::default()).await.map_err(|error| failed(&error))
-            };
-            match asked.await {
-                Ok(_) => return Ok(()),
-                Err(failure) if Instant::now() > deadline => {
-                    return Err(format!("the clusters of {} ({})", self.options.url, failure.message));
-                }
-                Err(failure) => tracing::info!(error = failure.message, "the service does not answer yet"),
-            }
-            sleep(self.options.pause).await;
-        }
+        // There are no copies to wait for. Why the service can't be asked stands in the conditions of the objects, where who can mend
+        // it looks.
+        Ok(())
     }
 }
 

@@ -33,7 +33,14 @@ impl Rest {
     /// Tells changes until stopped.
     pub(super) async fn watch(&self, changed: impl Fn(Change), stop: CancellationToken) {
         let mut before: BTreeMap<ClusterId, Seen> = BTreeMap::new();
+        let mut used = self.number().await;
         loop {
+            // What was wrong with token or authorities may be mended now: nobody waits for a next attempt.
+            let number = self.number().await;
+            if number.is_some() && number != used {
+                changed(Change::All);
+            }
+            used = number;
             let known = self.known.lock().clusters.clone();
             before.retain(|id, _| known.contains_key(id));
             for (id, of) in known {

@@ -2,7 +2,6 @@
 //! again.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use assisted_simhost::plan::{Plan, Shape};
 use assisted_simhost::simulation::Simulation;
 use assisted_simhost::topology::Topology;
 use assisted_simhost::world::Site as World;
+use assisted_testkit::terminal::{Terminal, typed};
 use assisted_wire::host::HostStage;
 use assisted_wire::step::StepType;
 use k8s_openapi::api::core::v1::{Node, Secret};
@@ -28,75 +28,25 @@ use super::spoke::{Spoke, joins, reach, reach_the_cluster, reply};
 use super::world::{SILENCE, Shared, Site, shared, until, wait};
 
 const DOCUMENT: &str = "docs/kube-api.md";
-/// How long a command may take, whatever time it gives itself.
-const LIMIT: &str = "300";
+/// How long a command may take, in seconds, whatever time it gives itself.
+const LIMIT: u32 = 300;
 const INSTALLATION: Duration = Duration::from_secs(300);
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The commands of the document, by blocks.
-fn blocks() -> Vec<Vec<String>> {
-    let text = std::fs::read_to_string(root().join(DOCUMENT)).unwrap();
-    let (mut blocks, mut open): (Vec<Vec<String>>, _) = (Vec::new(), false);
-    for line in text.lines() {
-        match line.strip_prefix("```") {
-            Some("console") => {
-                open = true;
-                blocks.push(Vec::new());
-            }
-            Some(_) => open = false,
-            None if open => {
-                let command = line.strip_prefix("$ ").unwrap_or_else(|| panic!("{line:?} is no command"));
-                blocks.last_mut().unwrap().push(command.to_owned());
-            }
-            None => {}
-        }
+/// A folder with `site` and a kubeconfig.
+fn open(hub: &Shared) -> Terminal {
+    let terminal = Terminal::open(&[PathBuf::from(hub.kube.kubectl().get_program())], LIMIT).unwrap();
+    for file in std::fs::read_dir(root().join("docs/examples/site")).unwrap() {
+        let file = file.unwrap();
+        let name = file.file_name().into_string().unwrap();
+        terminal.write(&format!("site/{name}"), std::fs::read(file.path()).unwrap()).unwrap();
     }
-    blocks
-}
-
-/// A folder with `site` and a kubeconfig, in which commands are typed.
-struct Terminal {
-    dir: tempfile::TempDir,
-    path: String,
-}
-
-impl Terminal {
-    fn open(hub: &Shared) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let site = dir.path().join("site");
-        std::fs::create_dir(&site).unwrap();
-        for file in std::fs::read_dir(root().join("docs/examples/site")).unwrap() {
-            let file = file.unwrap();
-            std::fs::copy(file.path(), site.join(file.file_name())).unwrap();
-        }
-        std::fs::copy(hub.kube.kubeconfig(), dir.path().join("kubeconfig")).unwrap();
-        let kubectl = PathBuf::from(hub.kube.kubectl().get_program());
-        let path = format!("{}:{}", kubectl.parent().unwrap().display(), std::env::var("PATH").unwrap());
-        Self { dir, path }
-    }
-
-    /// Types the commands of a block; each has to succeed.
-    fn follow(&self, block: &[String], agent: &str) {
-        for command in block {
-            let command = match agent {
-                "" => command.clone(),
-                agent => command.replace("AGENT", agent),
-            };
-            let mut bash = Command::new("timeout");
-            bash.args([LIMIT, "bash", "-o", "pipefail", "-c", &command]).current_dir(self.dir.path());
-            let output = bash
-                .env("PATH", &self.path)
-                .env("KUBECONFIG", self.dir.path().join("kubeconfig"))
-                .output()
-                .unwrap();
-            let said = [output.stdout, output.stderr].concat();
-            let said = String::from_utf8_lossy(&said);
-            assert!(output.status.success(), "$ {command}\n{}: {said}", output.status);
-        }
-    }
+    terminal.write("kubeconfig", std::fs::read(hub.kube.kubeconfig()).unwrap()).unwrap();
+    let kubeconfig = terminal.folder().join("kubeconfig").display().to_string();
+    terminal.with("KUBECONFIG", kubeconfig)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -104,21 +54,22 @@ async fn the_document_is_typed_from_manifests_to_a_cluster_and_back() {
     let hub = tokio::task::spawn_blocking(shared).await.unwrap();
     let client = from_file(&hub.kube.kubeconfig(), SILENCE).await.unwrap();
     let site = Site { client, namespace: "site", service: hub.service.clone() };
-    let terminal = Arc::new(Terminal::open(hub));
-    let blocks = <[Vec<String>; 6]>::try_from(blocks());
+    let terminal = Arc::new(open(hub));
+    let document = std::fs::read_to_string(root().join(DOCUMENT)).unwrap();
+    let blocks = <[Vec<String>; 6]>::try_from(typed(&document).unwrap());
     let [first, approve, completed, joining, leaving, gone] = blocks
         .unwrap_or_else(|blocks| panic!("{DOCUMENT} has other blocks than this test types: {blocks:#?}"));
     // Somebody types, while machines do what they do.
     let type_in = |block: Vec<String>, agent: &str| {
         let (terminal, agent) = (Arc::clone(&terminal), agent.to_owned());
-        tokio::task::spawn_blocking(move || terminal.follow(&block, &agent))
+        tokio::task::spawn_blocking(move || terminal.follow(&block, "AGENT", &agent).unwrap())
     };
 
     type_in(first, "").await.unwrap();
     let machines = control_plane(hub, &site).await;
     type_in(approve, "").await.unwrap();
     type_in(completed, "").await.unwrap();
-    let kubeconfig = std::fs::read_to_string(terminal.dir.path().join("demo.kubeconfig")).unwrap();
+    let kubeconfig = std::fs::read_to_string(terminal.folder().join("demo.kubeconfig")).unwrap();
     assert!(kubeconfig.contains("clusters:"), "{kubeconfig}");
     until(&site.api(), "demo", |object: &AgentClusterInstall| {
         let debug = object.status.as_ref().and_then(|status| status.debug_info.as_ref());
