@@ -42,7 +42,12 @@ impl Sweeper {
         let clusters = self.database.reader().deregistered_clusters(before, limit).await?;
         let mut batch = Batch::new();
         for cluster_id in &clusters {
-            batch.enqueue(&Action::DeleteCluster { cluster_id: *cluster_id }, self.database.now());
+            let asked = Action::DeleteCluster { cluster_id: *cluster_id };
+            // An earlier sweep has asked for it already; it may wait for its files.
+            let queued = self.database.reader().actions(*cluster_id).await?;
+            if !queued.iter().any(|queued| queued.action == asked) {
+                batch.enqueue(&asked, self.database.now());
+            }
         }
         self.database.commit_silently(batch).await?;
         let hosts = self.database.reader().deregistered_hosts(before, limit).await?;

@@ -154,13 +154,7 @@ async fn deregistered_clusters_go_for_good(database: Database) {
         None => Ok(()),
     })
     .await;
-    assert!(store.reports(host).await.unwrap().is_empty());
-    // A second look may have ordered once more what is done already: that order goes by itself.
-    eventually("without orders", async || match store.actions(gone).await.unwrap().len() {
-        0 => Ok(()),
-        left => Err(format!("{left} are left")),
-    })
-    .await;
+    assert!(store.reports(host).await.unwrap().is_empty() && store.actions(gone).await.unwrap().is_empty());
     let of_host = ListEvents { host_id: Some(host.host_id), ..ListEvents::default() };
     assert!(lab.events(of_host).await.events.0.is_empty());
 
