@@ -209,15 +209,13 @@ impl ControlPlaneReconciler {
         match described_now.await {
             Ok(installation) => {
                 described.installation = installation;
-                if self.provider.installer.is_service() {
-                    report.described(None);
-                }
+                self.say_described(None, report);
             }
             Err(failure) => {
                 if described.installation.is_none() {
                     self.refused(plane, &failure, report);
-                } else if self.provider.installer.is_service() && !failure.stale {
-                    report.described(Some(&failure));
+                } else {
+                    self.say_described(Some(&failure), report);
                 }
                 report.fail(failure);
             }
@@ -227,14 +225,16 @@ impl ControlPlaneReconciler {
 
     /// Says why the installer does not know the cluster. What is available stays so.
     fn refused(&self, plane: &OpenshiftAssistedControlPlane, failure: &Failure, report: &mut Report) {
-        if failure.stale {
-            return;
-        }
-        if !is_true(plane, "Available") {
+        if !failure.stale && !is_true(plane, "Available") {
             report.say(installation::refused(failure));
         }
-        if self.provider.installer.is_service() {
-            report.described(Some(failure));
+        self.say_described(Some(failure), report);
+    }
+
+    /// Says whether a service alone has the cluster as it is wanted. A stale copy says nothing about that.
+    fn say_described(&self, refusal: Option<&Failure>, report: &mut Report) {
+        if self.provider.installer.is_service() && !refusal.is_some_and(|failure| failure.stale) {
+            report.described(refusal);
         }
     }
 
