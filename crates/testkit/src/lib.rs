@@ -52,5 +52,5 @@ pub use rustix::process::Signal;
 pub use s3::S3Server;
 pub use server::Server;
 pub use skip::skip;
-pub use tied::tied;
+pub use tied::{tied, tied_program};
 pub use tls::{Authority, signing_keys};

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use assisted_lab_machines::image::Image;
 use assisted_lab_machines::wait::{Wait, child};
+use assisted_testkit::tied_program;
 
 /// How long a command may take; some fetch an image.
 const COMMAND: Duration = Duration::from_secs(10 * 60);
@@ -34,11 +35,8 @@ pub fn run(command: &mut Command) -> Output {
 
 /// Runs a command to its end, within a limit.
 pub fn output(command: &mut Command, limit: Duration) -> Output {
-    // Before the program and its arguments stands what ends it with the test.
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let words: Vec<_> = words.map(|word| word.to_string_lossy().into_owned()).collect();
-    let tied = words.iter().position(|word| word == "--").map_or(0, |place| place + 1);
-    let mut wait = Wait::new(&words[tied], "its output, which is shown at its end", limit);
+    let program = tied_program(command).display().to_string();
+    let mut wait = Wait::new(program, "its output, which is shown at its end", limit);
     child::output(command, &mut wait).unwrap()
 }
 
