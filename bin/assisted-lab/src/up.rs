@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assisted_console::output::{line_if_read, show, table};
 use assisted_console::{Failure, Global};
-use assisted_lab_machines::up::{Fault, Lab, LabError, Operator, Plan, Rack, Record, Topology, Until};
+use assisted_lab_machines::up::{Boots, Fault, Lab, LabError, Operator, Plan, Rack, Record, Topology, Until};
 use clap::{Args, ValueEnum};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -42,6 +42,11 @@ pub struct Up {
         "machines", "static_network", "faults", "operators", "image_mode", "day2_workers", "until",
     ])]
     hub: bool,
+    /// Have Cluster API make the cluster: its core, both providers, and an infrastructure of the lab's machines, on a hub; how machines boot
+    #[arg(long, value_enum, value_name = "BOOTS", num_args = 0..=1, require_equals = true, default_missing_value = "live-iso", conflicts_with_all = [
+        "hub", "machines", "static_network", "iso", "faults", "operators", "image_mode", "until",
+    ])]
+    cluster_api: Option<Boots>,
     /// Give the machines fixed addresses instead of DHCP's
     #[arg(long)]
     static_network: bool,
@@ -144,7 +149,8 @@ impl Up {
             day2_workers: self.day2_workers,
             namespaces: self.namespaces,
             rack: self.machines.as_deref().map(Rack::read).transpose().map_err(Failure::refused)?,
-            hub: self.hub,
+            hub: self.hub || self.cluster_api.is_some(),
+            cluster_api: self.cluster_api,
             static_network: self.static_network,
             // They read nothing of it but the Ignition config.
             minimal: self.namespaces || matches!(self.iso, Iso::Minimal),

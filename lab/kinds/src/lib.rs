@@ -3,6 +3,7 @@
 //!
 //! They are written here, in the fields that this project writes and reads; the published definitions are not copied.
 
+pub mod metal3;
 mod outcome;
 mod published;
 mod schema;

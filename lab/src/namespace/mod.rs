@@ -71,8 +71,7 @@ pub struct Spec {
     pub address: Ipv4Addr,
     /// Sparse.
     pub disk_bytes: u64,
-    /// The image in its drive.
-    pub medium: PathBuf,
+    pub medium: Medium,
     /// Whether that is tried before the disk.
     pub medium_first: bool,
     pub programs: MachinePrograms,
@@ -80,6 +79,16 @@ pub struct Spec {
     pub outcomes: Outcomes,
     /// Whether its disk has folders for partitions, and it starts from the image that was laid into them.
     pub image_mode: bool,
+}
+
+/// What a machine starts from as long as nothing is installed on its disk.
+#[derive(Clone, Debug)]
+pub enum Medium {
+    /// The image in its drive, which carries an Ignition config.
+    Image(PathBuf),
+    /// What an infrastructure gives to a machine with a disk image: an Ignition config, and a folder that is its config drive. Nobody has
+    /// named the machine then.
+    UserData { config: PathBuf, drive: PathBuf },
 }
 
 /// A running machine, which restarts by itself. It is killed when this is dropped.

@@ -10,7 +10,7 @@ use assisted_lab_kinds::Outcomes;
 use uuid::Uuid;
 
 use super::programs::{COMPUTER, KUBERNETES, LAB};
-use super::{NamespaceError, Spec, answer, containers, hardware};
+use super::{Medium, NamespaceError, Spec, answer, containers, hardware};
 use crate::network::{self, GATEWAY};
 
 /// Debian's Ignition, where its initramfs module keeps it.
@@ -69,6 +69,11 @@ const FILES: &[(&str, &str)] = &[
 
 /// The machine's disk. Its mounts are this computer's, whose own disk must not have that name.
 const DISK: &str = "/dev/vdx";
+
+/// Where a machine has its config drive, and by which label it finds it.
+const CONFIG_DRIVE: (&str, &str) = ("/opt/config-drive", "/dev/disk/by-label/config-2");
+/// A machine that nobody has named.
+const UNNAMED: &str = "localhost";
 
 /// The root folders of a machine, and what is done with them.
 pub(super) struct System {
@@ -137,11 +142,17 @@ impl System {
         chown(&home, Some(CORE), Some(CORE)).map_err(NamespaceError::io(&home))
     }
 
-    /// The config that the image in the drive carries.
+    /// The config that the image in the drive carries, or that the infrastructure gives.
     pub(super) fn of_medium(&self) -> Result<Vec<u8>, NamespaceError> {
+        let image = match &self.spec.medium {
+            Medium::Image(image) => image,
+            Medium::UserData { config, .. } => {
+                return std::fs::read(config).map_err(NamespaceError::io(config));
+            }
+        };
         let program = &self.spec.programs.coreos_installer;
         let mut command = Command::new(program);
-        command.args(["iso", "ignition", "show"]).arg(&self.spec.medium);
+        command.args(["iso", "ignition", "show"]).arg(image);
         answer(&mut command, "coreos-installer iso ignition show")
     }
 
@@ -204,7 +215,10 @@ impl System {
         let boot = self.dir.join("boot-id");
         std::fs::write(&boot, format!("{}\n", Uuid::new_v4())).map_err(NamespaceError::io(&boot))?;
         let name = std::fs::read_to_string(root.join("etc/hostname"));
-        let name = name.unwrap_or_else(|_| self.spec.name.clone());
+        let name = name.unwrap_or_else(|_| match self.spec.medium {
+            Medium::Image(_) => self.spec.name.clone(),
+            Medium::UserData { .. } => UNNAMED.to_owned(),
+        });
         let programs = &self.spec.programs;
         let mut sandbox = Sandbox::new();
         sandbox.add(["--unshare-pid", "--unshare-uts", "--unshare-ipc", "--hostname", name.trim()]);
@@ -227,6 +241,10 @@ impl System {
         sandbox.bind("--dev-bind", disk, DISK);
         sandbox.bind("--ro-bind", &self.dir.join("sys"), "/sys");
         sandbox.bind("--ro-bind", &boot, "/proc/sys/kernel/random/boot_id");
+        if let Medium::UserData { drive, .. } = &self.spec.medium {
+            sandbox.bind("--ro-bind", drive, CONFIG_DRIVE.0);
+            sandbox.add(["--symlink", CONFIG_DRIVE.0, CONFIG_DRIVE.1]);
+        }
         for (how, from, to) in self.of_image(root)? {
             sandbox.bind(how, &from, to);
         }

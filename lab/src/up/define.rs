@@ -5,7 +5,10 @@ use crate::network::{API_VIP, GATEWAY, INGRESS_VIP};
 
 impl Lab {
     /// Describes the cluster, and fetches its discovery image.
-    pub(super) fn define(&self, masters: usize) -> Result<(), LabError> {
+    pub(super) fn define(&mut self, masters: usize) -> Result<(), LabError> {
+        if self.plan.cluster_api.is_some() {
+            return self.define_by_cluster_api(masters);
+        }
         if self.plan.hub {
             return self.define_by_manifests(masters);
         }

@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::tls::Certificate;
-use super::{Lab, LabError, NAME, Plan, forget, program, say, write_secret};
+use super::{Lab, LabError, NAME, Plan, cluster_api, forget, program, say, write_secret};
 use crate::network::{GATEWAY, Network, Running};
 use crate::wait::Wait;
 
 /// The folder with all that is the hub's, in the lab's.
-const DIR: &str = "hub";
+pub(super) const DIR: &str = "hub";
 /// The credentials of its administrator, in that folder.
 const KUBECONFIG: &str = "kubeconfig";
 
 /// The namespace of the service's lease.
-const OF_SERVICE: &str = "assisted-installer";
+pub(super) const OF_SERVICE: &str = "assisted-installer";
 
 /// The API of the installed cluster is at another address, and on another port.
 const API: u16 = 16443;
@@ -44,8 +44,15 @@ impl Hub {
         let etcd = start_etcd(plan, network)?;
         let token = Uuid::new_v4().to_string();
         let tokens = dir.join("tokens.csv");
-        write_secret(&tokens, &format!("{token},admin,admin,system:masters\n"))?;
+        let mut known = format!("{token},admin,admin,system:masters\n");
         write_secret(&dir.join(KUBECONFIG), &kubeconfig(certificate, &token).to_string())?;
+        for account in cluster_api::accounts(plan) {
+            let token = Uuid::new_v4();
+            known.push_str(&cluster_api::known_by(&token.to_string(), account));
+            let path = kubeconfig_of(plan, account);
+            write_secret(&path, &kubeconfig(certificate, &token.to_string()).to_string())?;
+        }
+        write_secret(&tokens, &known)?;
         let program = kubernetes::find("kube-apiserver").ok_or(LabError::NoKubernetes)?;
         let mut command = network.command(program);
         command
@@ -92,7 +99,9 @@ impl Hub {
 /// Makes the definitions and the namespaces, and waits until there can be objects of them.
 fn define(plan: &Plan, network: &Network) -> Result<(), LabError> {
     let path = plan.dir.join(DIR).join("definitions.yaml");
-    let all: Vec<_> = definition::OURS.iter().chain(definition::OTHERS).copied().collect();
+    let mut all: Vec<_> = definition::OURS.iter().chain(definition::OTHERS).copied().collect();
+    // The core brings its own kinds along.
+    all.retain(|text| plan.cluster_api.is_none() || !text.contains(cluster_api::OF_CORE));
     std::fs::write(&path, all.join("\n---\n")).map_err(LabError::io(&path))?;
     let path = path.display().to_string();
     for words in [
@@ -137,7 +146,12 @@ fn kubeconfig(certificate: &Certificate, token: &str) -> Value {
     })
 }
 
-fn kubeconfig_path(plan: &Plan) -> PathBuf {
+/// Credentials of an account of the hub's.
+pub(super) fn kubeconfig_of(plan: &Plan, account: &str) -> PathBuf {
+    plan.dir.join(DIR).join(format!("{account}.kubeconfig"))
+}
+
+pub(super) fn kubeconfig_path(plan: &Plan) -> PathBuf {
     plan.dir.join(DIR).join(KUBECONFIG)
 }
 
@@ -180,7 +194,11 @@ impl Lab {
 
     /// Writes the objects as they are into the hub's folder, for whoever looks at them when the lab is gone.
     pub(super) fn keep_objects(&self) -> Result<(), LabError> {
-        for kind in ["clusterdeployments", "agentclusterinstalls", "agents", "infraenvs", "baremetalhosts"] {
+        let mut kinds = vec!["clusterdeployments", "agentclusterinstalls", "agents", "infraenvs", "baremetalhosts"];
+        if self.plan.cluster_api.is_some() {
+            kinds.extend(cluster_api::KINDS);
+        }
+        for kind in kinds {
             let path = self.plan.dir.join(DIR).join(format!("{kind}.json"));
             let objects = self.hub_json(&["get", kind])?;
             write_secret(&path, &format!("{objects:#}\n"))?;

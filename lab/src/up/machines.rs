@@ -1,6 +1,7 @@
 //! The machines of a plan: which there are, and what each is made of.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use assisted_lab_kinds::Outcomes;
 use uuid::Uuid;
@@ -8,7 +9,7 @@ use uuid::Uuid;
 use super::Plan;
 use super::topology::{Kind, Planned, Role, Topology, addresses};
 use crate::machine::{Boot, Disk, Firmware, Link, Nic, Spec};
-use crate::namespace::{self, MachinePrograms};
+use crate::namespace::{self, MachinePrograms, Medium};
 use crate::network::{GATEWAY, PREFIX, tap};
 
 /// The discovery image, in the lab's folder.
@@ -51,9 +52,9 @@ pub(super) fn machines(plan: &Plan) -> Vec<Planned> {
 }
 
 /// A machine of a kind that this computer can be.
-pub(super) fn spec(planned: &Planned, plan: &Plan, medium_first: bool) -> Option<Spec> {
+pub(super) fn spec(planned: &Planned, image: PathBuf, medium_first: bool) -> Option<Spec> {
     let Kind::Virtual { number, id, memory_mib } = planned.kind else { return None };
-    let mut spec = Spec::new(&planned.name, Firmware::Bios, Boot::Cd(plan.dir.join(ISO)));
+    let mut spec = Spec::new(&planned.name, Firmware::Bios, Boot::Cd(image));
     spec.uuid = id;
     spec.memory_mib = memory_mib;
     spec.disks = vec![Disk { bytes: DISK }];
@@ -66,6 +67,7 @@ pub(super) fn spec(planned: &Planned, plan: &Plan, medium_first: bool) -> Option
 pub(super) fn namespace(
     planned: &Planned,
     plan: &Plan,
+    medium: Medium,
     medium_first: bool,
     programs: &MachinePrograms,
     outcomes: &Outcomes,
@@ -78,7 +80,7 @@ pub(super) fn namespace(
         mac: planned.mac.clone(),
         address: planned.address,
         disk_bytes: DISK,
-        medium: plan.dir.join(ISO),
+        medium,
         medium_first,
         programs: programs.clone(),
         outcomes: outcomes.clone(),
@@ -114,6 +116,7 @@ pub(super) mod tests {
             day2_workers: 0,
             namespaces: false,
             hub: false,
+            cluster_api: None,
             static_network: false,
             minimal: false,
             dir: "/x".into(),

@@ -7,10 +7,10 @@ use super::{DOMAIN, Lab, LabError, NAME, Plan, heading, payload, service};
 use crate::network::{API_VIP, GATEWAY, INGRESS_VIP};
 
 /// Names of objects.
-const PULL_SECRET: &str = "pull-secret";
+pub(super) const PULL_SECRET: &str = "pull-secret";
 const RELEASE: &str = "release";
 /// The file with all objects, in the lab's folder.
-const FILE: &str = "manifests.json";
+pub(super) const FILE: &str = "manifests.json";
 
 impl Lab {
     /// Describes the cluster, its infra-env and its machines. The service reads the release that the objects name, so that has
@@ -30,7 +30,7 @@ impl Lab {
     }
 }
 
-fn metadata(name: &str) -> Value {
+pub(super) fn metadata(name: &str) -> Value {
     json!({"name": name, "namespace": NAME})
 }
 
@@ -84,7 +84,7 @@ fn infra_env(plan: &Plan) -> Value {
     })
 }
 
-fn pull_secret(text: &str) -> Value {
+pub(super) fn pull_secret(text: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": metadata(PULL_SECRET), "type": "kubernetes.io/dockerconfigjson",
         "stringData": {".dockerconfigjson": text},
@@ -92,7 +92,7 @@ fn pull_secret(text: &str) -> Value {
 }
 
 /// A machine, and the credentials of its management controller.
-fn machine(planned: &Planned) -> [Value; 2] {
+pub(super) fn machine(planned: &Planned) -> [Value; 2] {
     let name = &planned.name;
     let credentials = format!("{name}-bmc");
     let mut described = metadata(name);

@@ -14,7 +14,7 @@ const BOOT: Duration = Duration::from_secs(15 * 60);
 
 /// What an order of metal3's is to become.
 #[derive(Debug, PartialEq, Eq)]
-enum Next<'a> {
+pub(super) enum Next<'a> {
     /// metal3 takes the machine in.
     Register,
     /// Nobody has said what it is to boot.
@@ -25,7 +25,7 @@ enum Next<'a> {
     Done,
 }
 
-fn next(host: &Value) -> Next<'_> {
+pub(super) fn next(host: &Value) -> Next<'_> {
     let wanted = host["spec"]["image"]["url"].as_str().filter(|_| host["spec"]["online"] == true);
     match (host["status"]["provisioning"]["state"].as_str(), wanted) {
         (Some("provisioned"), _) => Next::Done,
@@ -35,7 +35,7 @@ fn next(host: &Value) -> Next<'_> {
     }
 }
 
-fn status(state: &str, is_on: bool, url: &str) -> Value {
+pub(super) fn status(state: &str, is_on: bool, url: &str) -> Value {
     json!({"status": {
         "errorCount": 0, "errorMessage": "", "hardwareProfile": "", "operationalStatus": "OK", "poweredOn": is_on,
         "goodCredentials": {}, "provisioning": {"ID": "", "state": state, "image": {"url": url}},
@@ -43,7 +43,7 @@ fn status(state: &str, is_on: bool, url: &str) -> Value {
 }
 
 /// Whether a condition of an object is true.
-fn is_true(object: &Value, condition: &str) -> bool {
+pub(super) fn is_true(object: &Value, condition: &str) -> bool {
     let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
     conditions.any(|found| found["type"] == condition && found["status"] == "True")
 }
@@ -127,7 +127,7 @@ impl Lab {
                     Next::Boot(url) => {
                         say(&format!("\n{name}: its BareMetalHost names {url}"));
                         if fetched != url {
-                            self.fetch(url)?;
+                            self.fetch(url, machines::ISO)?;
                             url.clone_into(&mut fetched);
                         }
                         self.power_on(number)?;
@@ -146,7 +146,7 @@ impl Lab {
     }
 
     /// Writes the status of a machine's object.
-    fn tell(&self, name: &str, status: &Value) -> Result<(), LabError> {
+    pub(super) fn tell(&self, name: &str, status: &Value) -> Result<(), LabError> {
         let patch = status.to_string();
         let words =
             ["patch", "baremetalhost", name, "--subresource=status", "--type=merge", "--patch", &patch];
@@ -154,7 +154,7 @@ impl Lab {
     }
 
     /// Fetches the image as a management controller would, which machines then have for a medium.
-    fn fetch(&self, url: &str) -> Result<(), LabError> {
+    pub(super) fn fetch(&self, url: &str, to: &str) -> Result<(), LabError> {
         let mut curl = network::inside(self.network.name(), "curl");
         curl.args([
             "--fail",
@@ -163,7 +163,7 @@ impl Lab {
             "--cacert",
             tls::CA,
             "--output",
-            machines::ISO,
+            to,
             url,
         ]);
         curl.stdin(Stdio::null()).current_dir(&self.plan.dir);
@@ -172,13 +172,17 @@ impl Lab {
 
     /// Takes the cluster's kubeconfig out of the Secret that the service has made of it.
     fn take_kubeconfig(&self) -> Result<(), LabError> {
+        self.take_kubeconfig_of(&format!("{NAME}-admin-kubeconfig"), "kubeconfig")
+    }
+
+    /// Takes a kubeconfig out of a member of a Secret.
+    pub(super) fn take_kubeconfig_of(&self, secret: &str, member: &str) -> Result<(), LabError> {
         let path = self.plan.dir.join("kubeconfig");
         write_secret(&path, "")?;
         let file = File::options().write(true).open(&path).map_err(LabError::io(&path))?;
-        let secret = format!("{NAME}-admin-kubeconfig");
         say(&format!("\n$ kubectl get secret {secret} > kubeconfig"));
-        let template = "--output=go-template={{.data.kubeconfig|base64decode}}";
-        let mut get = self.hub_kubectl(&["get", "secret", &secret, template])?;
+        let template = format!("--output=go-template={{{{.data.{member}|base64decode}}}}");
+        let mut get = self.hub_kubectl(&["get", "secret", secret, &template])?;
         program::run(&format!("kubectl get secret {secret}"), get.stdout(file), &self.plan.dir)
     }
 }

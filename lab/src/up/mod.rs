@@ -3,6 +3,7 @@
 //! Everything is done with the product's own command line, as a person would do it; only the computer room is the lab's.
 
 mod administrator;
+mod cluster_api;
 mod command_line;
 mod controlled;
 mod day2;
@@ -28,6 +29,7 @@ mod tls;
 mod topology;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::net::IpAddr;
@@ -44,6 +46,8 @@ use crate::namespace;
 use crate::network::{API_VIP, GATEWAY, INGRESS_VIP, Names, Network, NicAttachment};
 use command_line::CommandLine;
 use controlled::Controlled;
+pub use cluster_api::Boots;
+use cluster_api::ClusterApi;
 pub use error::LabError;
 pub use fault::Fault;
 use fault::ScheduledFault;
@@ -91,6 +95,10 @@ pub struct Lab {
     looked: Instant,
     /// Machines whose medium comes before their disk.
     boots_medium: Vec<usize>,
+    /// What machines start from that have something of their own; the others have the discovery image.
+    media: BTreeMap<usize, namespace::Medium>,
+    /// What Cluster API is, where it makes the cluster.
+    cluster_api: Option<ClusterApi>,
     phase: Phase,
     began: Instant,
     /// Where the time goes; `None` once that has been told.
@@ -102,6 +110,7 @@ impl Lab {
     /// Sets up network, service, cluster and infra-env, and starts the machines.
     pub fn start(plan: Plan) -> Result<Self, LabError> {
         let began = Instant::now();
+        cluster_api::must_come(&plan)?;
         let mut minutes = minutes::Sampler::start().map_err(LabError::io(Path::new("/proc")))?;
         minutes.begin("network, service, image");
         let image = Image::find()?;
@@ -156,6 +165,8 @@ impl Lab {
                 .collect(),
             faults,
             looked: began,
+            media: BTreeMap::new(),
+            cluster_api: None,
             phase: Phase::Before,
             began,
             minutes: Some(minutes),
@@ -172,6 +183,9 @@ impl Lab {
 
     /// Does the whole of it.
     pub fn run(&mut self) -> Result<(), LabError> {
+        if self.plan.cluster_api.is_some() {
+            return self.run_by_cluster_api();
+        }
         if self.plan.hub {
             return self.run_by_hub();
         }
@@ -264,7 +278,7 @@ impl Lab {
             if matches!(planned.kind, Kind::Namespace { .. }) {
                 forget(&self.plan.dir.join(&planned.name))?;
             }
-            if let Some(spec) = machines::spec(planned, &self.plan, false) {
+            if let Some(spec) = machines::spec(planned, self.plan.dir.join(machines::ISO), false) {
                 Machine::wipe(&spec, &self.plan.dir.join(&planned.name))?;
             }
         }
@@ -292,6 +306,11 @@ impl Lab {
         while !self.plan.stop.load(Ordering::Relaxed) {
             std::thread::sleep(POLL_INTERVAL);
             self.must_live()?;
+            if self.cluster_api.is_some() {
+                self.play_infrastructure()?;
+                // Looking costs what machines could use.
+                std::thread::sleep(POLL_INTERVAL * 2);
+            }
         }
         Ok(())
     }
@@ -305,6 +324,8 @@ impl Lab {
 
     fn power_on(&mut self, number: usize) -> Result<(), LabError> {
         let medium_first = self.boots_medium.contains(&number);
+        let medium = self.media.get(&number).cloned();
+        let medium = medium.unwrap_or_else(|| namespace::Medium::Image(self.plan.dir.join(machines::ISO)));
         let Some((planned, machine)) = self.machines.get_mut(number) else { return Ok(()) };
         if let (Some(MachineHandle::Real(machine)), Some(rack)) = (&*machine, &self.plan.rack) {
             say(&format!("{}: its management controller boots the image", planned.name));
@@ -314,15 +335,22 @@ impl Lab {
         }
         let dir = self.plan.dir.join(&planned.name);
         if let Some(programs) = &self.programs
-            && let Some(spec) =
-                machines::namespace(planned, &self.plan, medium_first, programs, &self.plan.outcomes()?)
+            && let Some(spec) = machines::namespace(
+                planned,
+                &self.plan,
+                medium.clone(),
+                medium_first,
+                programs,
+                &self.plan.outcomes()?,
+            )
         {
             say(&format!("{}: console in {}", planned.name, dir.join("console.log").display()));
             let started = namespace::Machine::start(self.network.name(), spec, &dir)?;
             *machine = Some(MachineHandle::Namespace(started));
             return Ok(());
         }
-        let Some(spec) = machines::spec(planned, &self.plan, medium_first) else { return Ok(()) };
+        let namespace::Medium::Image(image) = medium else { return Err(LabError::OnlyLiveIso) };
+        let Some(spec) = machines::spec(planned, image, medium_first) else { return Ok(()) };
         say(&format!("{}: console in {}", planned.name, dir.join("console.log").display()));
         *machine = Some(MachineHandle::Virtual(Machine::start_in(self.network.name(), &spec, &dir)?));
         Ok(())

@@ -8,6 +8,7 @@ use std::time::Duration;
 use assisted_lab_kinds::{Outcome, Outcomes, operators};
 use clap::ValueEnum;
 
+use super::cluster_api::Boots;
 use super::{Fault, LabError, Operator, Rack, Topology};
 
 /// How long an operator may keep a stage of the installation waiting where one of them never comes: the others have said all that they
@@ -29,6 +30,8 @@ pub struct Plan {
     pub static_network: bool,
     /// Whether objects of a hub describe everything, BareMetalHosts included, in place of orders by command line.
     pub hub: bool,
+    /// Whether these are objects of Cluster API, whose providers do the rest: how its machines boot. The lab has a hub then.
+    pub cluster_api: Option<Boots>,
     pub minimal: bool,
     /// Where everything is kept, and looked at.
     pub dir: PathBuf,

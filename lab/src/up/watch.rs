@@ -45,6 +45,9 @@ impl Lab {
     pub(super) fn must_live(&mut self) -> Result<(), LabError> {
         self.network.must_live()?;
         self.service.must_live()?;
+        if let Some(cluster_api) = &mut self.cluster_api {
+            cluster_api.must_live()?;
+        }
         for number in 0..self.machines.len() {
             let Some((planned, Some(machine))) = self.machines.get_mut(number) else { continue };
             let life = machine.liveness(&format!("(the end of the installation of {})", planned.name))?;

@@ -4,6 +4,7 @@
 
 mod accelerator;
 mod cleaning;
+mod cluster_api;
 mod discovery;
 mod disk;
 mod hub;

@@ -43,6 +43,14 @@ fn lab(verb: &str, dir: &Path) -> Command {
 impl Cluster {
     /// Installs a cluster whose machines have these names, and leaves it running.
     pub(crate) fn install(options: &[&str], names: &[&str]) -> Self {
+        let cluster = Self::start(options, names);
+        cluster.said(&["cluster lab: installed 100%"]);
+        cluster.all_was_taken();
+        cluster
+    }
+
+    /// The same, whoever gave the orders.
+    pub(crate) fn start(options: &[&str], names: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let names = names.iter().map(|name| (*name).to_owned()).collect();
         let mut command = tied(&built("assisted-lab").unwrap());
@@ -63,9 +71,12 @@ impl Cluster {
         for name in &cluster.names {
             assert!(has_node(&cluster.told(), name), "no {name} that is ready:\n{}", cluster.everything());
         }
-        cluster.said(&["cluster lab: installed 100%"]);
-        cluster.all_was_taken();
         cluster
+    }
+
+    /// The lab's folder.
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
     }
 
     pub(crate) fn read(&self, name: &str) -> String {
@@ -73,7 +84,7 @@ impl Cluster {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    fn told(&self) -> String {
+    pub(crate) fn told(&self) -> String {
         self.read("told")
     }
 
@@ -120,7 +131,7 @@ impl Cluster {
     }
 
     /// The API took every manifest: of the service, of its user, of the installer.
-    fn all_was_taken(&self) {
+    pub(crate) fn all_was_taken(&self) {
         let log = self.live_logs("bootkube.service.log");
         assert!(log.contains("what=\"manifests\""), "{log}");
         assert!(!log.contains("manifests: left out"), "{log}");

@@ -46,6 +46,8 @@ fn what_a_lab_cannot_do_is_said() {
         (&["down"], "assisted-lab up"),
         (&["up", "--topology", "sno", "--fault", "missing-worker"], "whose role is worker"),
         (&["up", "--machines", "nowhere.yaml"], "nowhere.yaml"),
+        (&["up", "--cluster-api=disk-image"], "live ISO alone"),
+        (&["up", "--cluster-api", "--topology", "sno"], "three masters"),
         (&["up", "--fault", "reset-while-writing", "--fault", "network-cut"], "has to go wrong alone"),
     ] {
         let output = lab(dir.path(), words);

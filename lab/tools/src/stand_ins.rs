@@ -6,6 +6,7 @@ pub const STAND_INS: &[&str] = &[
     "dmsetup",
     "fsfreeze",
     "growpart",
+    "hostnamectl",
     "journalctl",
     "lab-init",
     "lsblk",

@@ -35,7 +35,7 @@ const LONG: &str = "everything_";
 const MACHINES: &[&str] = &["assisted-lab-machines", "assisted-lab-cluster"];
 
 /// Those of their tests that take longest begin first.
-const LONGEST: &[&str] = &["up::", "redfish::", "hub::", "namespaces::", "disk::", "discovery::"];
+const LONGEST: &[&str] = &["up::", "redfish::", "hub::", "cluster_api::", "namespaces::", "disk::", "discovery::"];
 
 /// Stages that come before all others.
 const PACKAGES: &str = "packages";
@@ -148,9 +148,7 @@ impl Run {
             self.stage(HOST_PROGRAM, &[PROGRAMS], Kind::Other, move || dist::try_out(&host)),
             self.stage(KAFKA, &[first], Kind::Other, setup::fetch_kafka),
             self.stage(KUBERNETES, &[first], Kind::Other, setup::build_kubernetes),
-            self.stage(CLUSTER_API, &[first], Kind::Other, move || {
-                if judges { setup::build_cluster_api() } else { Ok(()) }
-            }),
+            self.stage(CLUSTER_API, &[first], Kind::Other, setup::build_cluster_api),
         ]);
         if !whole {
             let wanted: Vec<_> = self.packages.iter().flat_map(|package| needs::stages(package)).collect();

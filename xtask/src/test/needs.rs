@@ -37,7 +37,7 @@ pub const NEEDS: &[Needs] = &[
     as_root(
         "assisted-lab-machines",
         "QEMU, bubblewrap, ignition, docker-registry, chrony, dnsmasq, xorriso and more",
-        &[PYTHON, PROGRAMS, COREOS_INSTALLER, KUBERNETES, LAB_IMAGE, HOST_PROGRAM],
+        &[PYTHON, PROGRAMS, COREOS_INSTALLER, KUBERNETES, CLUSTER_API, LAB_IMAGE, HOST_PROGRAM],
     ),
     as_root("assisted-lab-cluster", "bubblewrap, etcd, ignition-validate", &[PROGRAMS, KUBERNETES]),
     of("assisted-ui", "Node, npm", &[PYTHON, UI, CHROMIUM, PROGRAMS]),

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use assisted_crd::cluster_api::machine::Machine;
 use assisted_crd::cluster_api::metal3_machine::Metal3Machine;
 use assisted_crd::metal3::bare_metal_host::BareMetalHost;
+use assisted_lab_kinds::metal3;
 use assisted_simhost::host::SimHost;
 use assisted_wire::id::InfraEnvId;
 use kube::api::{ListParams, Patch, PatchParams};
@@ -46,21 +47,21 @@ impl Metal3 {
         let clusters: Api<DynamicObject> =
             Api::namespaced_with(site.client.clone(), site.namespace, &ApiResource::from_gvk(&kind));
         for cluster in clusters.list(&ListParams::default()).await.unwrap() {
-            if cluster.data["status"]["ready"] != true {
-                let ready = Patch::Merge(json!({"status": {"ready": true}}));
+            if let Some(status) = metal3::cluster_status(&cluster.data) {
+                let ready = Patch::Merge(json!({"status": status}));
                 clusters.patch_status(&cluster.name_any(), &PatchParams::default(), &ready).await.unwrap();
             }
         }
         for own in site.api::<Metal3Machine>().list(&ListParams::default()).await.unwrap() {
-            let owner = own.owner_references().iter().find(|owner| owner.kind == "Machine").cloned();
+            let owner = metal3::machine_of(&json!(own)).map(str::to_owned);
             let name = own.name_any();
             if own.metadata.deletion_timestamp.is_some() || self.booted.lock().unwrap().contains_key(&name) {
                 continue;
             }
             let Some(owner) = owner else { continue };
-            let Some(machine) = site.find::<Machine>(&owner.name).await else { continue };
+            let Some(machine) = site.find::<Machine>(&owner).await else { continue };
             // What a machine boots with comes first.
-            if machine.spec.bootstrap.data_secret_name.is_none() {
+            if metal3::bootstrap_data(&json!(machine)).is_none() {
                 continue;
             }
             self.boot(site, &name, &machine).await;
@@ -85,12 +86,11 @@ impl Metal3 {
             site.create::<BareMetalHost>(&host, json!({"metadata": {}, "spec": spec})).await;
         }
         let id = hosts.get(&host).await.unwrap().uid().unwrap();
-        let provider_id = format!("metal3://{id}");
-        let annotations = json!({"metal3.io/BareMetalHost": format!("{}/{host}", site.namespace)});
-        let change = json!({"metadata": {"annotations": annotations}, "spec": {"providerID": provider_id}});
+        let provider_id = metal3::provider_id(&id);
+        let mut change = metal3::chosen(site.namespace, &host);
+        change["spec"] = json!({"providerID": provider_id});
         site.merge::<Metal3Machine>(name, change).await;
-        let addresses = json!([{"type": "InternalIP", "address": "10.0.0.10"}]);
-        site.status::<Metal3Machine>(name, json!({"ready": true, "addresses": addresses})).await;
+        site.status::<Metal3Machine>(name, metal3::machine_status("10.0.0.10")).await;
         let booted = Booted { machine: machine.name_any(), is_control_plane, index, provider_id };
         self.booted.lock().unwrap().insert(name.to_owned(), booted);
     }

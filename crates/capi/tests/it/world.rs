@@ -94,6 +94,11 @@ fn shared() -> &'static (SocketAddr, String) {
     })
 }
 
+/// The registry with releases.
+pub async fn registry() -> String {
+    tokio::task::spawn_blocking(|| shared().1.clone()).await.unwrap()
+}
+
 async fn provide() {
     let client = client().await;
     define(&client).await;
@@ -293,7 +298,7 @@ impl Site {
 
     /// The ConfigMap by which a control plane finds the registry with releases.
     pub async fn registries(&self, name: &str) {
-        let registry = &tokio::task::spawn_blocking(shared).await.unwrap().1;
+        let registry = registry().await;
         let conf = format!(
             "[[registry]]\nlocation = \"quay.io/openshift-release-dev/ocp-release\"\n\
              [[registry.mirror]]\nlocation = \"{registry}/ocp/release\"\ninsecure = true\npull-from-mirror = \"all\"\n"

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use assisted_lab_tools::cluster_api::{DEFINITIONS, WEBHOOKS, find};
+use assisted_lab_tools::cluster_api::{self, DEFINITIONS, WEBHOOKS, find};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rustix::process::Signal;
@@ -12,9 +12,6 @@ use rustix::process::Signal;
 use super::{Kube, START, free_addresses, supervised};
 use crate::supervised::{Keep, Supervised};
 use crate::{Authority, Error};
-
-/// Where the webhooks are asked in the published manifests: what comes before a path.
-const SERVICE: &str = "    service:\n      name: webhook-service\n      namespace: system\n      path: ";
 
 /// The running core, stopped when it is dropped.
 #[derive(Debug)]
@@ -37,24 +34,15 @@ impl ClusterApi {
         let [webhook, health] = free_addresses()?;
         let authority = Authority::new("cluster-api webhooks")?;
         authority.certificate(dir.path(), &["127.0.0.1"], (2020, 2090))?;
-        // Labels tell the core which version of a kind fits its contract; the published manifests get them from a later step.
         apply(kube, &definitions)?;
         run(kube.kubectl().args(["wait", "--for=condition=Established", "--filename"]).arg(&definitions))?;
-        label(kube)?;
+        run(kube.kubectl().args(cluster_api::label()))?;
         let bundle = STANDARD.encode(&authority.pem);
-        let asked = format!("    caBundle: {bundle}\n    url: https://{webhook}");
         let configurations = dir.path().join("webhooks.yaml");
-        std::fs::write(&configurations, std::fs::read_to_string(webhooks)?.replace(SERVICE, &asked))?;
+        let asked = cluster_api::webhooks_at(&std::fs::read_to_string(webhooks)?, webhook, &bundle);
+        std::fs::write(&configurations, asked)?;
         let kubeconfig = kube.kubeconfig();
-        let args = vec![
-            format!("--kubeconfig={}", kubeconfig.display()),
-            format!("--webhook-port={}", webhook.port()),
-            format!("--webhook-cert-dir={}", dir.path().display()),
-            "--diagnostics-address=0".to_owned(),
-            "--insecure-diagnostics".to_owned(),
-            format!("--health-addr={health}"),
-            "--feature-gates=ClusterTopology=true".to_owned(),
-        ];
+        let args = cluster_api::arguments(&kubeconfig, dir.path(), webhook, health);
         let mut core = Self { manager: None, dir, kubeconfig, args, address: webhook };
         core.begin()?;
         apply(kube, &configurations)?;
@@ -123,22 +111,4 @@ fn made(name: &str) -> Result<std::path::PathBuf, Error> {
 
 fn apply(kube: &Kube, path: &Path) -> Result<(), Error> {
     run(kube.kubectl().args(["apply", "--server-side", "--filename"]).arg(path))
-}
-
-/// The kinds of the core are of the newest contract.
-fn label(kube: &Kube) -> Result<(), Error> {
-    let kinds = [
-        "clusters",
-        "machines",
-        "machinedeployments",
-        "machinesets",
-        "machinehealthchecks",
-        "clusterclasses",
-    ];
-    let names = kinds.map(|plural| format!("customresourcedefinition/{plural}.cluster.x-k8s.io"));
-    run(kube
-        .kubectl()
-        .arg("label")
-        .args(&names)
-        .args(["cluster.x-k8s.io/v1beta1=v1beta1", "cluster.x-k8s.io/v1beta2=v1beta2"]))
 }

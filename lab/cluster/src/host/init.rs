@@ -18,7 +18,7 @@ use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 use super::unit::{Line, Restart, Unit, enabled};
-use super::{journal, partitions};
+use super::{journal, partitions, words};
 
 /// The socket on which `systemctl` asks it.
 pub const SOCKET: &str = "/run/lab-init.sock";
@@ -367,13 +367,15 @@ impl RunningUnit {
     }
 
     fn spawn(&self, line: &Line) -> Result<Child> {
-        let (program, arguments) = line.words.split_first().context("no program")?;
+        let variables = self.unit.environment()?;
+        let words: Vec<_> = line.words.iter().map(|word| words::filled(word, &variables)).collect();
+        let (program, arguments) = words.split_first().context("no program")?;
         let log =
             std::fs::File::options().create(true).append(true).open(journal::of_unit(&self.unit.name))?;
         let mut command = Command::new(program);
         command
             .args(arguments)
-            .envs(self.unit.environment()?)
+            .envs(variables)
             .current_dir(self.unit.folder.as_deref().unwrap_or("/"))
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)

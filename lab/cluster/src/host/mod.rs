@@ -6,6 +6,7 @@ mod control;
 mod disk;
 mod init;
 mod journal;
+mod name;
 mod ostree;
 mod partitions;
 mod podman;
@@ -23,6 +24,7 @@ pub async fn run(name: &str, args: &[OsString]) -> Result<i32> {
     let args: Vec<_> = args.iter().map(String::as_str).collect();
     match name {
         "coreos-installer" => disk::install(&args).await,
+        "hostnamectl" => name::set(&args),
         "journalctl" => journal::show(&args),
         "lab-init" => init::run().await,
         "lsblk" => partitions::lsblk(&args).await,

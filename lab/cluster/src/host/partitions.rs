@@ -72,6 +72,9 @@ pub async fn lsblk(args: &[&str]) -> Result<i32> {
     }
 }
 
+/// The config drive, which is a folder, too.
+const CONFIG_DRIVE: &str = "/dev/disk/by-label/config-2";
+
 /// `mount`: a partition is its folder.
 pub async fn mount(args: &[&str]) -> Result<i32> {
     match args {
@@ -79,6 +82,7 @@ pub async fn mount(args: &[&str]) -> Result<i32> {
             let folder = folder(device).with_context(|| format!("{device} has no file system"))?;
             own("mount", &["--bind", &folder.display().to_string(), point]).await
         }
+        ["-o", "ro", CONFIG_DRIVE, point] => own("mount", &["--bind", CONFIG_DRIVE, point]).await,
         args => own("mount", args).await,
     }
 }

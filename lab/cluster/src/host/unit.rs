@@ -149,7 +149,12 @@ impl Unit {
     pub fn environment(&self) -> Result<Vec<(String, String)>> {
         let mut all = self.env.clone();
         for path in &self.env_files {
-            for line in files::text(path)?.lines().filter(|line| !line.is_empty()) {
+            // One with a hyphen before it may be missing.
+            let text = match path.strip_prefix('-') {
+                Some(path) => files::text(path).unwrap_or_default(),
+                None => files::text(path)?,
+            };
+            for line in text.lines().filter(|line| !line.is_empty()) {
                 let (name, value) = line.split_once('=').context("a line that sets no variable")?;
                 all.push((name.to_owned(), words::value(value)?));
             }

@@ -19,6 +19,8 @@ use crate::kube_api::MANAGER;
 use crate::machine_config::ANNOTATIONS;
 use crate::os_image;
 
+/// The variables of a kubelet's unit that the machine was told.
+const KUBELET_VARIABLES: &str = "/etc/kubernetes/kubelet-env";
 const LEASES: &str = "kube-node-lease";
 /// Between two renewals of the lease.
 const RENEWAL: Duration = Duration::from_secs(4);
@@ -46,6 +48,9 @@ async fn try_register(node: &Node, kube: &Client) -> Result<()> {
     if node.is_master() {
         labels["node-role.kubernetes.io/control-plane"] = json!("");
     }
+    for (name, value) in own_labels(&files::text(KUBELET_VARIABLES).unwrap_or_default()) {
+        labels[name] = json!(value);
+    }
     // Control-plane hosts take other pods only where there are no workers.
     let taint = node.has_etcd() && node.cluster.workers > 1;
     let role = &node.cluster.role;
@@ -67,6 +72,13 @@ async fn try_register(node: &Node, kube: &Client) -> Result<()> {
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
         made => Ok(made.map(drop)?),
     }
+}
+
+/// The labels that a kubelet is told beside those of its role, from the variables of its unit.
+fn own_labels(variables: &str) -> Vec<(&str, &str)> {
+    let told = variables.lines().rev().find_map(|line| line.strip_prefix("CUSTOM_KUBELET_LABELS="));
+    let told = told.unwrap_or_default().trim_matches(['"', '\'']);
+    told.split(',').filter_map(|label| label.split_once('=')).collect()
 }
 
 /// The image that this machine has started from, where it did from one.
@@ -149,4 +161,16 @@ async fn renew(node: &Node, kube: &Client) -> Result<()> {
     });
     leases.patch(&node.name, &PatchParams::apply(MANAGER).force(), &Patch::Apply(lease)).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_that_a_node_is_told() {
+        let told = "A=b\nCUSTOM_KUBELET_LABELS=metal3.io/uuid=1-2,b=\nKUBELET_PROVIDERID=x\n";
+        assert_eq!(own_labels(told), [("metal3.io/uuid", "1-2"), ("b", "")]);
+        assert!(own_labels("").is_empty() && own_labels("CUSTOM_KUBELET_LABELS=\n").is_empty());
+    }
 }

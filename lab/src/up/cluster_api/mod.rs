@@ -1,0 +1,197 @@
+//! Cluster API on the lab's hub: the core, the project's two providers, and an infrastructure of the lab's machines. Objects alone ask for a
+//! cluster, as `docs/capi.md` tells it.
+
+mod infrastructure;
+mod manifests;
+mod programs;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assisted_lab_tools::cluster_api;
+use clap::ValueEnum;
+use serde_json::Value;
+
+use super::metal3::is_true;
+use super::topology::{Role, Topology};
+use super::{Lab, LabError, NAME, Phase, Plan, heading, program, say};
+use crate::network::Running;
+pub(super) use programs::{accounts, known_by};
+
+/// By this text definitions are told that the core brings along.
+pub(super) const OF_CORE: &str = "\n  group: cluster.x-k8s.io\n";
+/// Kinds whose objects are kept for whoever looks at them when the lab is gone.
+pub(super) const KINDS: [&str; 6] = [
+    "clusters.cluster.x-k8s.io",
+    "machines.cluster.x-k8s.io",
+    "openshiftassistedcontrolplanes",
+    "openshiftassistedconfigs",
+    "metal3machines",
+    "metal3machinetemplates",
+];
+/// What Cluster API calls the Secret with the cluster's kubeconfig, and its member.
+const KUBECONFIG: (&str, &str) = ("lab-kubeconfig", "value");
+/// Conditions of a Cluster that tell how far it is.
+const CONDITIONS: [&str; 4] =
+    ["InfrastructureReady", "ControlPlaneInitialized", "ControlPlaneAvailable", "Available"];
+
+/// How machines of Cluster API boot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Boots {
+    /// The discovery's live ISO
+    LiveIso,
+    /// A disk image, with the discovery's Ignition config as user data; on machines of namespaces
+    DiskImage,
+    /// Masters the live ISO, workers a disk image
+    Both,
+}
+
+impl Boots {
+    fn live_iso(self, role: Role) -> bool {
+        match self {
+            Self::LiveIso => true,
+            Self::DiskImage => false,
+            Self::Both => role == Role::Master,
+        }
+    }
+}
+
+/// What Cluster API is made of here, and what its infrastructure knows. It ends when this is dropped.
+pub(super) struct ClusterApi {
+    programs: Vec<Running>,
+    /// The images that machines boot, by their addresses: files in the lab's folder.
+    images: BTreeMap<String, String>,
+    /// Which version of the cluster's kubeconfig is in the lab's folder.
+    kubeconfig: Option<String>,
+    /// Metal3Machines whose nodes know what they are.
+    linked: BTreeSet<String>,
+}
+
+impl ClusterApi {
+    pub(super) fn must_live(&mut self) -> Result<(), LabError> {
+        Ok(self.programs.iter_mut().try_for_each(Running::must_live)?)
+    }
+}
+
+/// Fails when the lab can't show what is asked for.
+pub(super) fn must_come(plan: &Plan) -> Result<(), LabError> {
+    let Some(boots) = plan.cluster_api else { return Ok(()) };
+    if !matches!(plan.topology, Topology::Compact | Topology::Ha) {
+        return Err(LabError::OnlyThreeMasters);
+    }
+    if boots != Boots::LiveIso && !plan.namespaces {
+        return Err(LabError::OnlyLiveIso);
+    }
+    if cluster_api::is_built() { Ok(()) } else { Err(LabError::NoClusterApi) }
+}
+
+impl Lab {
+    /// Has Cluster API make the cluster that the hub's objects describe.
+    pub(super) fn run_by_cluster_api(&mut self) -> Result<(), LabError> {
+        heading("The infrastructure gives machines to Cluster API as it asks for them");
+        self.begins("machines boot, and are discovered");
+        self.await_available()?;
+        self.phase = Phase::Installed;
+        heading("The Cluster, and its nodes");
+        self.describe()?;
+        self.show_hub(&["get", "machines.cluster.x-k8s.io,metal3machines,openshiftassistedconfigs,baremetalhosts"])?;
+        self.keep_objects()?;
+        self.show_kubectl(&["get", "nodes", "-o", "wide"])?;
+        self.show_kubectl(&["get", "nodes", "-o", "custom-columns=NODE:.metadata.name,PROVIDER:.spec.providerID"])
+    }
+
+    /// Waits until the Cluster tells that it is available; shows what it tells until then.
+    fn await_available(&mut self) -> Result<(), LabError> {
+        let mut wait = self.wait_for("the condition Available of the Cluster", self.plan.limit);
+        let mut shown = String::new();
+        loop {
+            self.play_infrastructure()?;
+            let found = self.hub_json(&["get", "clusters.cluster.x-k8s.io,agentclusterinstalls"])?;
+            let of = |kind: &str| {
+                let mut items = found["items"].as_array().into_iter().flatten();
+                items.find(|object| object["kind"] == kind).cloned().unwrap_or_default()
+            };
+            let (cluster, install) = (of("Cluster"), of("AgentClusterInstall"));
+            let told = told(&cluster, &install);
+            if told != shown {
+                say(&told);
+                shown = told;
+            }
+            if is_true(&cluster, "Available") {
+                return Ok(());
+            }
+            if is_true(&install, "Failed") {
+                return Err(LabError::Command { command: "the installation by Cluster API".to_owned(), said: shown });
+            }
+            let wanted = self.numbers(false);
+            let all_run = wanted.iter().all(|number| self.machines.get(*number).is_some_and(|(_, machine)| machine.is_some()));
+            if all_run && self.phase == Phase::Before {
+                self.phase = Phase::Installing;
+                self.begins("the cluster is installed");
+            }
+            // Looking costs what machines could use.
+            for _ in 0..4 {
+                self.pause()?;
+            }
+            wait.go_on()?;
+        }
+    }
+
+    /// What `clusterctl` shows of the Cluster.
+    fn describe(&self) -> Result<(), LabError> {
+        let clusterctl = cluster_api::find("clusterctl").map_err(|_| LabError::NoClusterApi)?;
+        let words = ["describe", "cluster", NAME, "--namespace", NAME, "--show-conditions=all", "--color=false"];
+        let mut command = self.network.command(clusterctl);
+        command.args(words).current_dir(&self.plan.dir);
+        command.env("KUBECONFIG", super::hub::kubeconfig_path(&self.plan));
+        // No look for newer versions, and no settings but the lab's.
+        command.env("CLUSTERCTL_DISABLE_VERSIONCHECK", "true").env("XDG_CONFIG_HOME", &self.plan.dir);
+        let what = format!("clusterctl {}", words.join(" "));
+        say(&format!("\n$ {what}"));
+        program::run(&what, &mut command, &self.plan.dir)
+    }
+}
+
+/// How far a Cluster is, and its installation.
+fn told(cluster: &Value, install: &Value) -> String {
+    let mut told = format!("cluster {NAME}:");
+    for kind in CONDITIONS {
+        told.push_str(&format!(" {kind}={}", if is_true(cluster, kind) { "True" } else { "False" }));
+    }
+    let status = &install["status"];
+    if let Some(state) = status["debugInfo"]["state"].as_str() {
+        let percent = status["progress"]["totalPercentage"].as_u64().unwrap_or_default();
+        let why = status["debugInfo"]["stateInfo"].as_str().unwrap_or_default();
+        told.push_str(&format!("\n  its installation is {state} {percent}%: {why}"));
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::up::machines::tests::plan;
+
+    #[test]
+    fn what_cannot_be_shown_is_refused() {
+        let refused = |plan: Plan| must_come(&plan).unwrap_err().to_string();
+        let asked = Plan { cluster_api: Some(Boots::LiveIso), ..plan(Topology::Sno, 0) };
+        assert!(refused(asked).contains("three masters"));
+        let asked = Plan { cluster_api: Some(Boots::Both), ..plan(Topology::Compact, 1) };
+        assert!(refused(asked).contains("live-iso"));
+        must_come(&plan(Topology::Sno, 0)).unwrap();
+        assert!(Boots::Both.live_iso(Role::Master) && !Boots::Both.live_iso(Role::Worker));
+    }
+
+    #[test]
+    fn how_far_a_cluster_is() {
+        let cluster = json!({"status": {"conditions": [{"type": "InfrastructureReady", "status": "True"}]}});
+        let install = json!({"status": {"debugInfo": {"state": "installing", "stateInfo": "x"}}});
+        assert_eq!(
+            told(&cluster, &install),
+            "cluster lab: InfrastructureReady=True ControlPlaneInitialized=False ControlPlaneAvailable=False Available=False\n  \
+             its installation is installing 0%: x"
+        );
+    }
+}
