@@ -124,7 +124,7 @@ impl World {
             push_release(&registry, version, OPENSHIFT_INSTALL.as_bytes()).await.unwrap();
         }
         let digest = digest(&registry.name()).await;
-        let (service, address, background, blob, door) = serving(&digest, !alone, has_accounts).await;
+        let (service, address, background, blob, door) = serving(&digest, !alone, has_accounts, &client).await;
         if !alone {
             run_controllers(&kube, &service).await;
         }
@@ -457,6 +457,7 @@ async fn serving(
     digest: &str,
     of_hub: bool,
     has_accounts: bool,
+    hub: &Client,
 ) -> (Service, SocketAddr, Background, Blob, Option<Door>) {
     let dir = tempfile::tempdir().unwrap().keep();
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
@@ -478,7 +479,7 @@ async fn serving(
     let builder = Service::builder(settings.clone(), store, blob.clone(), Arc::new(NoProgram)).unwrap();
     let (service, background) = builder.start();
     let door = match has_accounts {
-        true => Some(Door::open(&service, &settings).await),
+        true => Some(Door::open(&service, &settings, hub.clone()).await),
         false => None,
     };
     let api = Rest::new(service.clone(), &settings).unwrap();

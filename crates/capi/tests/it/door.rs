@@ -15,14 +15,21 @@ use assisted_wire::secret::Secret;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
+use crate::mounted::Mounted;
+
+/// The Secret as it is released, and its members.
+const SECRET: &str = "assisted-service";
+const TOKEN: &str = "token";
+const CA: &str = "ca.crt";
+
 const PASSWORD: &str = "correct horse battery";
 const ORGANISATION: &str = "metal";
 
 /// The door, and what is shown there.
 pub struct Door {
     pub url: String,
-    /// Where a Secret with token and authority would be mounted.
-    mounted: TempDir,
+    /// The Secret with token and authority.
+    mounted: Mounted,
     own: TempDir,
     authority: Authority,
     root: Secret,
@@ -30,13 +37,14 @@ pub struct Door {
 
 impl Door {
     /// Opens it; what is shown there opens nothing yet.
-    pub async fn open(service: &Service, settings: &Settings) -> Self {
+    pub async fn open(service: &Service, settings: &Settings, hub: kube::Client) -> Self {
         let mut settings = settings.clone();
         settings.auth.auth_type = AuthType::Users;
         let (private, public) = signing_keys().unwrap();
         settings.auth.ec_private_key_pem = private.into();
         settings.auth.ec_public_key_pem = public;
-        let (own, mounted) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let own = tempfile::tempdir().unwrap();
+        let mounted = Mounted::new(hub, "default", SECRET);
         let authority = Authority::new("assisted").unwrap();
         let (certificate, key) = authority.certificate(own.path(), &["127.0.0.1"], (2020, 2090)).unwrap();
         std::fs::write(own.path().join("ca.crt"), &authority.pem).unwrap();
@@ -63,11 +71,11 @@ impl Door {
     }
 
     pub fn token_file(&self) -> PathBuf {
-        self.mounted.path().join("token")
+        self.mounted.member(TOKEN)
     }
 
     pub fn ca_file(&self) -> PathBuf {
-        self.mounted.path().join("ca.crt")
+        self.mounted.member(CA)
     }
 
     /// The token of a new account with a role, made as people make one.
@@ -93,19 +101,12 @@ impl Door {
     }
 
     /// What the providers show from now on.
-    pub fn show(&self, token: &str) {
-        replace(&self.token_file(), token);
+    pub async fn show(&self, token: &str) {
+        self.mounted.set(TOKEN, token).await;
     }
 
     /// Whom the providers trust from now on; none: the service's own authority.
-    pub fn trust(&self, authority: Option<&Authority>) {
-        replace(&self.ca_file(), &authority.unwrap_or(&self.authority).pem);
+    pub async fn trust(&self, authority: Option<&Authority>) {
+        self.mounted.set(CA, &authority.unwrap_or(&self.authority).pem).await;
     }
-}
-
-/// A mounted file changes at once, as a whole.
-fn replace(file: &std::path::Path, text: &str) {
-    let new = file.with_extension("new");
-    std::fs::write(&new, text).unwrap();
-    std::fs::rename(new, file).unwrap();
 }

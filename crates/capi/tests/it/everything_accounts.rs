@@ -61,23 +61,24 @@ async fn everything_of_a_service_with_accounts() {
         &["token: No such file", "put it into the Secret that is mounted there"],
     )
     .await;
-    door.show("asst_nonsense");
-    door.trust(Some(&Authority::new("other").unwrap()));
+    door.show("asst_nonsense").await;
+    door.trust(Some(&Authority::new("other").unwrap())).await;
     let remedy = ["the member ca.crt of the Secret assisted-service"];
     plane_says(&world, "Available", "False", &remedy).await;
-    door.trust(None);
+    door.trust(None).await;
     plane_says(&world, "Available", "False", &WRONG).await;
-    door.show(&door.token(PersonRole::Viewer, "viewer", LONG).await);
+    let viewer = door.token(PersonRole::Viewer, "viewer", LONG).await;
+    door.show(&viewer).await;
     plane_says(&world, "Available", "False", &["403", "a token with the role editor"]).await;
     plane_says(&world, "ClusterDescribed", "False", &["403"]).await;
     let expiring = door.token(PersonRole::Editor, "short", Duration::from_secs(1)).await;
     wait("the token expires", async || !door.takes(&expiring).await).await;
-    door.show(&expiring);
+    door.show(&expiring).await;
     plane_says(&world, "Available", "False", &WRONG).await;
 
     // Of all roles, editor is the least that suffices: from here on nothing else is shown to the end.
     let good = door.token(PersonRole::Editor, "capi", LONG).await;
-    door.show(&good);
+    door.show(&good).await;
     let all = booted(&world, HOSTS).await;
     println!("machines have booted after {:.0?}", began.elapsed());
     let hosts = machines(&world, Topology::Ha, &names(&all)).await;
@@ -87,13 +88,13 @@ async fn everything_of_a_service_with_accounts() {
     plane_says(&world, "ClusterDescribed", "True", &[]).await;
 
     // Day 2: what is available stays so, and a worker waits.
-    door.show(&expiring);
+    door.show(&expiring).await;
     plane_says(&world, "ClusterDescribed", "False", &WRONG).await;
     plane_says(&world, "Available", "True", &[]).await;
     world.kubectl(&["scale", "machinedeployment", "demo-workers", "--replicas=3"]).await;
     some_config_says(&world, &WRONG).await;
     assert_eq!(world.metal3.booted().len(), HOSTS);
-    door.show(&good);
+    door.show(&good).await;
     let more = booted(&world, HOSTS + 1).await;
     let new = more.iter().find(|booted| !names(&all).contains(&booted.machine)).unwrap().clone();
     joins(&world, &new).await;
@@ -102,11 +103,11 @@ async fn everything_of_a_service_with_accounts() {
     plane_says(&world, "ClusterDescribed", "True", &[]).await;
 
     // The end waits, and says for what.
-    door.show("asst_nonsense");
+    door.show("asst_nonsense").await;
     plane_says(&world, "ClusterDescribed", "False", &WRONG).await;
     world.kubectl(&["delete", "cluster", "demo", "--wait=false"]).await;
     some_config_says(&world, &WRONG).await;
-    door.show(&good);
+    door.show(&good).await;
     delete(&world).await;
     println!("gone after {:.0?}", began.elapsed());
 }

@@ -18,6 +18,7 @@ mod everything_settings;
 mod everything_shapes;
 mod metal3;
 mod node;
+mod mounted;
 mod once;
 mod rbac;
 mod upgrade;
