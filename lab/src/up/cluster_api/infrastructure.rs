@@ -277,7 +277,12 @@ impl Lab {
             let Some(node) = all.find(is_it) else { continue };
             if node["spec"]["providerID"] != id {
                 let change = json!({"spec": {"providerID": id}}).to_string();
-                self.show_kubectl(&["patch", "node", name(node), "--type=merge", "--patch", &change])?;
+                let words = ["patch", "node", name(node), "--type=merge", "--patch", &change];
+                match self.show_kubectl(&words) {
+                    // Its API may be handed over just now.
+                    Err(LabError::Command { .. }) => continue,
+                    told => told?,
+                }
             }
             if let Some(cluster_api) = &mut self.cluster_api {
                 cluster_api.linked.insert(name(own).to_owned());

@@ -116,7 +116,8 @@ impl Lab {
                 say(&told);
                 shown = told;
             }
-            if is_true(&cluster, "Available") {
+            // The core tells of workers later than that the control plane is there.
+            if is_true(&cluster, "Available") && is_true(&cluster, "WorkersAvailable") && self.all_linked(&cluster) {
                 return Ok(());
             }
             if is_true(&install, "Failed") {
@@ -134,6 +135,13 @@ impl Lab {
             }
             wait.go_on()?;
         }
+    }
+
+    /// Whether each machine's node has its provider id.
+    fn all_linked(&self, cluster: &Value) -> bool {
+        let count = |place: &str| cluster["status"][place]["desiredReplicas"].as_u64().unwrap_or_default();
+        let linked = self.cluster_api.as_ref().map_or(0, |cluster_api| cluster_api.linked.len());
+        linked as u64 == count("controlPlane") + count("workers")
     }
 
     /// What `clusterctl` shows of the Cluster.
