@@ -54,7 +54,8 @@ mod tests {
     fn a_machine_waits_for_its_data_and_knows_its_host() {
         let mut own = json!({"metadata": {"ownerReferences": [{"kind": "Other", "name": "a"}]}});
         assert_eq!((machine_of(&own), host_of(&own)), (None, None));
-        own["metadata"]["ownerReferences"] = json!([{"kind": "MachineSet", "name": "a"}, {"kind": "Machine", "name": "b"}]);
+        own["metadata"]["ownerReferences"] =
+            json!([{"kind": "MachineSet", "name": "a"}, {"kind": "Machine", "name": "b"}]);
         own["metadata"]["annotations"] = chosen("demo", "host-1")["metadata"]["annotations"].clone();
         assert_eq!((machine_of(&own), host_of(&own)), (Some("b"), Some(("demo", "host-1"))));
         let machine = |name: &str| json!({"spec": {"bootstrap": {"dataSecretName": name}}});

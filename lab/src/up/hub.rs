@@ -194,7 +194,8 @@ impl Lab {
 
     /// Writes the objects as they are into the hub's folder, for whoever looks at them when the lab is gone.
     pub(super) fn keep_objects(&self) -> Result<(), LabError> {
-        let mut kinds = vec!["clusterdeployments", "agentclusterinstalls", "agents", "infraenvs", "baremetalhosts"];
+        let mut kinds =
+            vec!["clusterdeployments", "agentclusterinstalls", "agents", "infraenvs", "baremetalhosts"];
         if self.plan.cluster_api.is_some() {
             kinds.extend(cluster_api::KINDS);
         }

@@ -156,16 +156,7 @@ impl Lab {
     /// Fetches the image as a management controller would, which machines then have for a medium.
     pub(super) fn fetch(&self, url: &str, to: &str) -> Result<(), LabError> {
         let mut curl = network::inside(self.network.name(), "curl");
-        curl.args([
-            "--fail",
-            "--silent",
-            "--show-error",
-            "--cacert",
-            tls::CA,
-            "--output",
-            to,
-            url,
-        ]);
+        curl.args(["--fail", "--silent", "--show-error", "--cacert", tls::CA, "--output", to, url]);
         curl.stdin(Stdio::null()).current_dir(&self.plan.dir);
         program::run(&format!("curl {url}"), &mut curl, &self.plan.dir)
     }

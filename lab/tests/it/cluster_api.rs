@@ -73,11 +73,17 @@ fn until(cluster: &Cluster, what: &str, is_so: impl Fn() -> bool) {
 fn stands(cluster: &Cluster) -> bool {
     let found = all(cluster, "clusters.cluster.x-k8s.io");
     let conditions = found[0]["status"]["conditions"].as_array().unwrap();
-    ["InfrastructureReady", "ControlPlaneInitialized", "ControlPlaneAvailable", "WorkersAvailable", "Available"]
-        .iter()
-        .all(|kind| {
-            conditions.iter().any(|condition| condition["type"] == *kind && condition["status"] == "True")
-        })
+    [
+        "InfrastructureReady",
+        "ControlPlaneInitialized",
+        "ControlPlaneAvailable",
+        "WorkersAvailable",
+        "Available",
+    ]
+    .iter()
+    .all(|kind| {
+        conditions.iter().any(|condition| condition["type"] == *kind && condition["status"] == "True")
+    })
 }
 
 /// Each Machine is a node that is ready, on the host that its Metal3Machine has: by its name, its label and its provider id.
@@ -110,7 +116,10 @@ fn booted_live_iso(cluster: &Cluster) {
     let url = &one(&infra_envs, "lab-control-plane")["status"]["isoDownloadURL"];
     for name in MASTERS {
         let host = one(&hosts, name);
-        assert_eq!((&host["spec"]["image"]["url"], &host["spec"]["image"]["format"]), (url, &"live-iso".into()));
+        assert_eq!(
+            (&host["spec"]["image"]["url"], &host["spec"]["image"]["format"]),
+            (url, &"live-iso".into())
+        );
         let secret = host["spec"]["userData"]["name"].as_str().unwrap();
         let secret = one(&all(cluster, "secrets"), secret).clone();
         assert_eq!(secret["data"]["value"].as_str().unwrap_or_default(), "", "{secret}");
@@ -122,7 +131,8 @@ fn booted_disk_image(cluster: &Cluster, worker: &str) {
     let (hosts, infra_envs) = (all(cluster, "baremetalhosts"), all(cluster, "infraenvs"));
     let host = one(&hosts, worker);
     assert_eq!(host["spec"]["image"]["format"], "qcow2", "{host}");
-    let own = one(&all(cluster, "metal3machines"), host["spec"]["consumerRef"]["name"].as_str().unwrap()).clone();
+    let own =
+        one(&all(cluster, "metal3machines"), host["spec"]["consumerRef"]["name"].as_str().unwrap()).clone();
     let machine = own["metadata"]["ownerReferences"][0]["name"].as_str().unwrap();
     one(&infra_envs, machine);
     let folder = cluster.dir().join(worker).join("live/etc");
@@ -137,7 +147,9 @@ fn booted_disk_image(cluster: &Cluster, worker: &str) {
 fn goes(cluster: &Cluster, names: &[&str]) {
     let secrets = || all(cluster, "secrets").iter().map(name).collect::<Vec<_>>();
     run(&mut hub(cluster, &["delete", "clusters.cluster.x-k8s.io", "lab", "--wait=false"]));
-    until(cluster, "the end of the Cluster, and of all that it brought along,", || all(cluster, KINDS).is_empty());
+    until(cluster, "the end of the Cluster, and of all that it brought along,", || {
+        all(cluster, KINDS).is_empty()
+    });
     until(cluster, "hosts that are free", || {
         all(cluster, "baremetalhosts").iter().all(|host| {
             let (spec, status) = (&host["spec"], &host["status"]);
@@ -177,14 +189,15 @@ fn manifests_of_cluster_api_become_a_cluster_and_take_it_away_again() {
 #[test]
 fn everything_a_worker_comes_and_goes_and_a_master_is_replaced_by_cluster_api() {
     let names = [&MASTERS[..], &["worker-0"]].concat();
-    let cluster =
-        installed(&["--cluster-api=live-iso", "--workers", "1", "--day2-workers", "1"], &names);
+    let cluster = installed(&["--cluster-api=disk-image", "--workers", "1", "--day2-workers", "1"], &names);
     let available = |replicas: i64| {
         let found = all(&cluster, "machinedeployments");
         let status = &found[0]["status"];
         status["availableReplicas"] == replicas && status["replicas"] == replicas
     };
-    let gone = |machine: &str| !all(&cluster, "machines.cluster.x-k8s.io").iter().any(|found| name(found) == machine);
+    let gone = |machine: &str| {
+        !all(&cluster, "machines.cluster.x-k8s.io").iter().any(|found| name(found) == machine)
+    };
     let machine_of = |node: &str| {
         let machines = all(&cluster, "machines.cluster.x-k8s.io");
         name(machines.iter().find(|machine| machine["status"]["nodeRef"]["name"] == node).unwrap())
@@ -227,7 +240,8 @@ fn everything_virtual_machines_become_a_cluster_by_cluster_api() {
     command.args(["up", "--cluster-api", "--topology", "compact", "--once", "--dir", text(dir.path())]);
     let up = output(&mut command, crate::support::INSTALLATION);
     let told = String::from_utf8_lossy(&up.stdout);
-    let consoles: String = MASTERS.iter().map(|name| crate::support::console(&dir.path().join(name))).collect();
+    let consoles: String =
+        MASTERS.iter().map(|name| crate::support::console(&dir.path().join(name))).collect();
     assert!(up.status.success(), "{told}\n{}{consoles}", String::from_utf8_lossy(&up.stderr));
     for name in MASTERS {
         assert!(has_node(&told, name), "no {name} that is ready:\n{told}");

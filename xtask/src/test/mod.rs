@@ -35,7 +35,8 @@ const LONG: &str = "everything_";
 const MACHINES: &[&str] = &["assisted-lab-machines", "assisted-lab-cluster"];
 
 /// Those of their tests that take longest begin first.
-const LONGEST: &[&str] = &["up::", "redfish::", "hub::", "cluster_api::", "namespaces::", "disk::", "discovery::"];
+const LONGEST: &[&str] =
+    &["up::", "redfish::", "hub::", "cluster_api::", "namespaces::", "disk::", "discovery::"];
 
 /// Stages that come before all others.
 const PACKAGES: &str = "packages";

@@ -124,7 +124,8 @@ impl World {
             push_release(&registry, version, OPENSHIFT_INSTALL.as_bytes()).await.unwrap();
         }
         let digest = digest(&registry.name()).await;
-        let (service, address, background, blob, door) = serving(&digest, !alone, has_accounts, &client).await;
+        let (service, address, background, blob, door) =
+            serving(&digest, !alone, has_accounts, &client).await;
         if !alone {
             run_controllers(&kube, &service).await;
         }

@@ -43,7 +43,11 @@ impl Mounted {
                 {
                     let version = secret.resource_version().unwrap();
                     let data = secret.data.unwrap_or_default();
-                    project(&folder, &version, &data.into_iter().map(|(key, value)| (key, value.0)).collect());
+                    project(
+                        &folder,
+                        &version,
+                        &data.into_iter().map(|(key, value)| (key, value.0)).collect(),
+                    );
                     shown = Some(version);
                 }
                 tokio::time::sleep(POLL_INTERVAL).await;

@@ -11,8 +11,8 @@ use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall as
 use assisted_kube::client::{from_file, from_text};
 use assisted_kube::lease::Settings;
 use assisted_kubeapi::rbac::manifest;
-use assisted_testkit::kube::Kube;
 use assisted_testkit::Proxy;
+use assisted_testkit::kube::Kube;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::Api;
@@ -34,7 +34,8 @@ fn workers(replicas: i64) -> Value {
 
 /// Waits until the installation takes so many workers.
 async fn takes(site: &Site, replicas: i64) {
-    let is_it = |install: &Install| json!(install)["spec"]["provisionRequirements"]["workerAgents"] == replicas;
+    let is_it =
+        |install: &Install| json!(install)["spec"]["provisionRequirements"]["workerAgents"] == replicas;
     site.until("plane", is_it).await;
 }
 
@@ -65,7 +66,12 @@ async fn a_release_is_read_once_however_often_its_control_plane_is_looked_at() {
         site.merge::<MachineDeployment>("workers", json!({"spec": {"replicas": replicas}})).await;
         takes(&site, replicas).await;
     }
-    assert_eq!((proxy.seen("/blobs/").len(), proxy.seen("/v2/").len()), (layers, all), "{:?}", proxy.seen(""));
+    assert_eq!(
+        (proxy.seen("/blobs/").len(), proxy.seen("/v2/").len()),
+        (layers, all),
+        "{:?}",
+        proxy.seen("")
+    );
 }
 
 #[tokio::test]

@@ -2,9 +2,9 @@
 //! A machine gets a free host when it has something to boot, the host boots, and the node that it becomes is told its provider id; a machine
 //! that goes gives its host back, without anything on its disks.
 
+use assisted_lab_kinds::metal3;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use assisted_lab_kinds::metal3;
 use serde_json::{Value, json};
 
 use super::KUBECONFIG;

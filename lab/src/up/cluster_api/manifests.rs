@@ -71,7 +71,8 @@ fn cluster(boots: Boots, masters: usize, workers: usize) -> Result<Vec<Value>, L
     for text in EXAMPLES {
         objects.extend(documents(&text.replace(EXAMPLE, NAME))?);
     }
-    let boot = |role: Role| json!({BOOT_METHOD: if boots.live_iso(role) { "live-iso" } else { "disk-image" }});
+    let boot =
+        |role: Role| json!({BOOT_METHOD: if boots.live_iso(role) { "live-iso" } else { "disk-image" }});
     let time = json!([GATEWAY.to_string()]);
     for object in &mut objects {
         object["metadata"]["namespace"] = NAME.into();
@@ -94,7 +95,8 @@ fn cluster(boots: Boots, masters: usize, workers: usize) -> Result<Vec<Value>, L
             Some("MachineDeployment") => object["spec"]["replicas"] = workers.into(),
             Some("Metal3MachineTemplate") => {
                 let role = if name.ends_with("workers") { Role::Worker } else { Role::Master };
-                object["spec"]["template"]["spec"]["hostSelector"] = json!({"matchLabels": {ROLE: role.name()}});
+                object["spec"]["template"]["spec"]["hostSelector"] =
+                    json!({"matchLabels": {ROLE: role.name()}});
             }
             _ => {}
         }
@@ -121,7 +123,10 @@ mod tests {
         let plane = of("OpenshiftAssistedControlPlane");
         assert_eq!(plane["metadata"]["name"], NAME);
         assert_eq!(plane["spec"]["machineTemplate"]["metadata"]["annotations"][BOOT_METHOD], "live-iso");
-        assert_eq!(plane["spec"]["openshiftAssistedConfigSpec"]["nodeRegistration"]["name"], "$METADATA_NAME");
+        assert_eq!(
+            plane["spec"]["openshiftAssistedConfigSpec"]["nodeRegistration"]["name"],
+            "$METADATA_NAME"
+        );
         let template = &of("OpenshiftAssistedConfigTemplate")["spec"]["template"];
         assert_eq!(template["metadata"]["annotations"][BOOT_METHOD], "disk-image");
         assert_eq!(of("MachineDeployment")["spec"]["replicas"], 1);
@@ -129,7 +134,9 @@ mod tests {
         let mut roles: Vec<_> = objects
             .iter()
             .filter(|object| object["kind"] == "Metal3MachineTemplate")
-            .map(|object| object["spec"]["template"]["spec"]["hostSelector"]["matchLabels"][ROLE].as_str().unwrap())
+            .map(|object| {
+                object["spec"]["template"]["spec"]["hostSelector"]["matchLabels"][ROLE].as_str().unwrap()
+            })
             .collect();
         roles.sort_unstable();
         assert_eq!(roles, ["master", "worker"]);

@@ -93,10 +93,18 @@ impl Lab {
         self.phase = Phase::Installed;
         heading("The Cluster, and its nodes");
         self.describe()?;
-        self.show_hub(&["get", "machines.cluster.x-k8s.io,metal3machines,openshiftassistedconfigs,baremetalhosts"])?;
+        self.show_hub(&[
+            "get",
+            "machines.cluster.x-k8s.io,metal3machines,openshiftassistedconfigs,baremetalhosts",
+        ])?;
         self.keep_objects()?;
         self.show_kubectl(&["get", "nodes", "-o", "wide"])?;
-        self.show_kubectl(&["get", "nodes", "-o", "custom-columns=NODE:.metadata.name,PROVIDER:.spec.providerID"])
+        self.show_kubectl(&[
+            "get",
+            "nodes",
+            "-o",
+            "custom-columns=NODE:.metadata.name,PROVIDER:.spec.providerID",
+        ])
     }
 
     /// Waits until the Cluster tells that it is available; shows what it tells until then.
@@ -117,14 +125,22 @@ impl Lab {
                 shown = told;
             }
             // The core tells of workers later than that the control plane is there.
-            if is_true(&cluster, "Available") && is_true(&cluster, "WorkersAvailable") && self.all_linked(&cluster) {
+            if is_true(&cluster, "Available")
+                && is_true(&cluster, "WorkersAvailable")
+                && self.all_linked(&cluster)
+            {
                 return Ok(());
             }
             if is_true(&install, "Failed") {
-                return Err(LabError::Command { command: "the installation by Cluster API".to_owned(), said: shown });
+                return Err(LabError::Command {
+                    command: "the installation by Cluster API".to_owned(),
+                    said: shown,
+                });
             }
             let wanted = self.numbers(false);
-            let all_run = wanted.iter().all(|number| self.machines.get(*number).is_some_and(|(_, machine)| machine.is_some()));
+            let all_run = wanted
+                .iter()
+                .all(|number| self.machines.get(*number).is_some_and(|(_, machine)| machine.is_some()));
             if all_run && self.phase == Phase::Before {
                 self.phase = Phase::Installing;
                 self.begins("the cluster is installed");
@@ -147,7 +163,8 @@ impl Lab {
     /// What `clusterctl` shows of the Cluster.
     fn describe(&self) -> Result<(), LabError> {
         let clusterctl = cluster_api::find("clusterctl").map_err(|_| LabError::NoClusterApi)?;
-        let words = ["describe", "cluster", NAME, "--namespace", NAME, "--show-conditions=all", "--color=false"];
+        let words =
+            ["describe", "cluster", NAME, "--namespace", NAME, "--show-conditions=all", "--color=false"];
         let mut command = self.network.command(clusterctl);
         command.args(words).current_dir(&self.plan.dir);
         command.env("KUBECONFIG", super::hub::kubeconfig_path(&self.plan));

@@ -134,9 +134,11 @@ fn log(plan: &Plan, name: &str) -> std::path::PathBuf {
 fn garbage_collector(plan: &Plan, network: &Network) -> Result<Running, LabError> {
     let program = kubernetes::find("kube-controller-manager").ok_or(LabError::NoKubernetes)?;
     let mut command = network.command(program);
-    command
-        .arg(flag("kubeconfig", &kubeconfig_path(plan)))
-        .args(["--controllers=garbage-collector-controller", "--leader-elect=false", "--secure-port=0"]);
+    command.arg(flag("kubeconfig", &kubeconfig_path(plan))).args([
+        "--controllers=garbage-collector-controller",
+        "--leader-elect=false",
+        "--secure-port=0",
+    ]);
     let log = log(plan, "kube-controller-manager");
     Ok(Running::start("the hub's garbage collector", &mut command, &log)?)
 }
@@ -160,7 +162,14 @@ impl Provider {
         let mut command: Command = network.command(&plan.program);
         let port = self.port.to_string();
         command
-            .args(["capi", self.name, "--webhook-bind-address", &GATEWAY.to_string(), "--webhook-port", &port])
+            .args([
+                "capi",
+                self.name,
+                "--webhook-bind-address",
+                &GATEWAY.to_string(),
+                "--webhook-port",
+                &port,
+            ])
             .env("KUBECONFIG", kubeconfig_of(plan, self.account))
             .env("NAMESPACE", NAMESPACE)
             .env("WEBHOOK_URL", format!("https://{}", address(self.port)))
