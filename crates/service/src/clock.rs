@@ -137,9 +137,9 @@ mod tests {
 
     const HOUR: SignedDuration = SignedDuration::from_hours(1);
 
-    fn course(ahead: SignedDuration) -> (Course, Instant, Timestamp) {
+    fn adjustment(ahead: SignedDuration) -> (Adjustment, Instant, Timestamp) {
         let (since, from) = (Instant::now(), "2026-01-02T03:04:05Z".parse().unwrap());
-        (Course { since, from, ahead }, since, from)
+        (Adjustment { since, from, ahead }, since, from)
     }
 
     #[test]
@@ -149,9 +149,9 @@ mod tests {
             (-HOUR, 57, 24 * 3600 - 3600),
             (SignedDuration::ZERO, 60, 24 * 3600),
         ] {
-            let (course, since, from) = course(ahead);
+            let (adjustment, since, from) = adjustment(ahead);
             let told = |seconds: u64| {
-                (course.at(since + Duration::from_secs(seconds)).duration_since(from)).as_secs()
+                (adjustment.at(since + Duration::from_secs(seconds)).duration_since(from)).as_secs()
             };
             assert_eq!(told(60), after_a_minute, "{ahead}");
             assert_eq!(told(24 * 3600), after_a_day, "{ahead}");

@@ -122,7 +122,7 @@ mod tests {
              LABEL machineconfig=rendered-master-1 machineconfigpool=master baseOSContainerImage=quay.io/os@sha256:00 \
              io.openshift.release=4.21.3 ocl.assisted/cluster=c\nFROM configs AS final\nRUN true\n"
         );
-        let all = render(&Parts { bakes: true, trusts: true, ..input("FROM configs\n") });
+        let all = render(&ContainerfileInput { bakes: true, trusts: true, ..input("FROM configs\n") });
         let lines: Vec<_> = all.lines().collect();
         assert!(
             lines[1].contains("source=ignition.json") && lines[1].contains("--ignore-unsupported"),

@@ -175,7 +175,7 @@ async fn publish_address(here: &ControlPlane<'_>) {
         match published.await {
             Ok(()) => return,
             Err(error) => {
-                warn!(error = format!("{error:#}"), "the address of this member can't be published yet")
+                warn!(error = format!("{error:#}"), "the address of this member can't be published yet");
             }
         }
         sleep(POLL_INTERVAL).await;
