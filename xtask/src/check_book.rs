@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::{files, root, say};
+use crate::run::{files, print_line, root};
 
 const SUMMARY: &str = "docs/SUMMARY.md";
 
@@ -34,7 +34,7 @@ pub fn run() -> Result<()> {
     if !wrong.is_empty() {
         bail!("the book has loose ends:\n  {}", wrong.join("\n  "));
     }
-    say(&format!("book: {} pages, {count} links, each leads somewhere", pages.len()));
+    print_line(&format!("book: {} pages, {count} links, each leads somewhere", pages.len()));
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::{files, root, say};
+use crate::run::{files, print_line, root};
 
 /// Where citations are looked for.
 const FOLDERS: [&str; 5] = ["bin", "crates", "docs", "lab", "xtask"];
@@ -42,7 +42,7 @@ pub fn run() -> Result<()> {
     if !dead.is_empty() {
         bail!("citations lead nowhere; bring the section into {REFERENCE}:\n  {}", dead.join("\n  "));
     }
-    say(&format!("citations: {count}, each of a section that there is"));
+    print_line(&format!("citations: {count}, each of a section that there is"));
     Ok(())
 }
 

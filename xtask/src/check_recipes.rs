@@ -1,29 +1,30 @@
-//! Each step of docs/recipes.md leads somewhere: the file is there, and has what the step says of an existing one.
+//! Each step of a recipe, and each file of a path through the system, is there, and has what the last column of its row says.
 
 use std::fs;
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::{root, say};
+use crate::run::{print_line, root};
 
-const RECIPES: &str = "docs/recipes.md";
+/// The recipes, and the paths through the system.
+const PAGES: [&str; 2] = ["docs/recipes.md", "docs/architecture.md"];
 
 /// Looks each step up.
 pub fn run() -> Result<()> {
-    let text = fs::read_to_string(root().join(RECIPES)).with_context(|| format!("can't read {RECIPES}"))?;
-    let steps = steps(&text);
-    let mut dead = Vec::new();
-    for Step { line, file, example } in &steps {
-        match fs::read_to_string(root().join(file)) {
-            Ok(text) if text.contains(example) => {}
-            Ok(_) => dead.push(format!("{RECIPES}:{line}: {file} has no {example:?}")),
-            Err(error) => dead.push(format!("{RECIPES}:{line}: {file}: {error}")),
+    let (mut count, mut dead) = (0, Vec::new());
+    for page in PAGES {
+        let text = fs::read_to_string(root().join(page)).with_context(|| format!("can't read {page}"))?;
+        let steps = steps(&text);
+        if steps.is_empty() {
+            bail!("{page} has no steps any more");
         }
+        count += steps.len();
+        dead.extend(steps.iter().filter_map(|step| Some(format!("{page}:{}: {}", step.line, step.wrong()?))));
     }
-    if steps.is_empty() || !dead.is_empty() {
-        bail!("steps of recipes lead nowhere:\n  {}", dead.join("\n  "));
+    if !dead.is_empty() {
+        bail!("steps lead nowhere:\n  {}", dead.join("\n  "));
     }
-    say(&format!("recipes: {} steps, each of a file that has its example", steps.len()));
+    print_line(&format!("recipes and paths: {count} steps, each of a file that has its example"));
     Ok(())
 }
 
@@ -34,6 +35,18 @@ struct Step<'a> {
     file: &'a str,
     /// What the file has of an existing one.
     example: &'a str,
+}
+
+impl Step<'_> {
+    /// Why it leads nowhere, if it does.
+    fn wrong(&self) -> Option<String> {
+        let Self { file, example, .. } = self;
+        match fs::read_to_string(root().join(file)) {
+            Ok(text) if text.contains(example) => None,
+            Ok(_) => Some(format!("{file} has no {example:?}")),
+            Err(error) => Some(format!("{file}: {error}")),
+        }
+    }
 }
 
 /// The rows that begin with a number.
@@ -60,6 +73,16 @@ mod tests {
         let text = "| | file | what | existing one |\n|---|---|---|---|\n| 1 | `a/b.rs` | a `Thing` | `fn a() -> Thing` |\n";
         assert_eq!(steps(text), [Step { line: 3, file: "a/b.rs", example: "fn a() -> Thing" }]);
         assert!(steps("| 1 | a file | no code | `x` |").is_empty());
+    }
+
+    #[test]
+    fn a_step_whose_file_or_example_is_gone_leads_nowhere() {
+        let wrong = |file, example| Step { line: 1, file, example }.wrong();
+        assert_eq!(wrong("xtask/src/check_recipes.rs", "fn steps("), None);
+        assert!(
+            wrong("xtask/src/check_recipes.rs", concat!("go", "ne for good")).unwrap().contains("has no")
+        );
+        assert!(wrong("xtask/src/recipes.rs", "fn").is_some());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::{files, say};
+use crate::run::{files, print_line};
 
 /// The place that may start programs.
 const RUNNERS: &[&str] = &["crates/base/src/process/cmd.rs"];
@@ -54,7 +54,7 @@ pub fn run() -> Result<()> {
     if !wrong.is_empty() {
         bail!("programs are started in {RUNNERS:?} alone, and never by a shell:\n  {}", wrong.join("\n  "));
     }
-    say(&format!("no shell: {} files, programs are started in {}", found.len(), RUNNERS.join(", ")));
+    print_line(&format!("no shell: {} files, programs are started in {}", found.len(), RUNNERS.join(", ")));
     Ok(())
 }
 

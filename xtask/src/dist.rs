@@ -11,8 +11,8 @@ use clap::Args;
 use serde_json::Value;
 pub use target::Machine;
 
-use crate::run::{programs, say, target_dir};
-use crate::setup::{Package, has_program};
+use crate::debian::{Package, has_program, install};
+use crate::run::{print_line, programs, target_dir};
 
 /// What a program may take on a disk, and as an agent that waits in memory, in MB.
 const LARGEST: f64 = 12.0;
@@ -41,7 +41,7 @@ impl Dist {
         let programs = programs()?;
         for machine in &self.arch {
             let (path, judged) = make(*machine, "host", &programs)?;
-            let place = lay(&path, &to, *machine)?;
+            let place = put(&path, &to, *machine)?;
             let size = fs::metadata(&place)?.len();
             println!("\n{}, discovered after {:.1} s", machine.name(), seconds(&judged)?);
             line("size", size as f64 / 1e6, LARGEST, "MB");
@@ -63,7 +63,7 @@ pub fn for_lab() -> Result<PathBuf> {
     fs::create_dir_all(&to).with_context(|| format!("can't create {}", to.display()))?;
     Machine::X86_64.prepare()?;
     let path = Machine::X86_64.build("host", &target_dir()?)?;
-    lay(&path, &to, Machine::X86_64)?;
+    put(&path, &to, Machine::X86_64)?;
     Ok(to)
 }
 
@@ -72,12 +72,12 @@ pub fn ships(machine: Machine) -> Result<bool> {
     if machine != Machine::X86_64 {
         return Ok(false);
     }
-    crate::setup::install(&[MUSL])?;
+    install(&[MUSL])?;
     Ok(true)
 }
 
 /// Puts a program under its name into a folder from which a service may be giving it out: what is there stays whole.
-fn lay(program: &Path, to: &Path, machine: Machine) -> Result<PathBuf> {
+fn put(program: &Path, to: &Path, machine: Machine) -> Result<PathBuf> {
     let place = to.join(format!("assisted-host-{}", machine.name()));
     let new = place.with_extension("new");
     fs::copy(program, &new).with_context(|| format!("can't write {}", new.display()))?;
@@ -104,7 +104,11 @@ pub fn try_others(programs: &Path) -> Result<()> {
 
 fn tried(machine: Machine, profile: &str, programs: &Path) -> Result<()> {
     let (_, judged) = make(machine, profile, programs)?;
-    say(&format!("the program for {} hosts: discovered after {:.1} s", machine.name(), seconds(&judged)?));
+    print_line(&format!(
+        "the program for {} hosts: discovered after {:.1} s",
+        machine.name(),
+        seconds(&judged)?
+    ));
     Ok(())
 }
 

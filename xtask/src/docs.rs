@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::{root, say};
+use crate::run::{print_line, root};
 use crate::troubleshooting;
 
 /// A document, the program that prints it, and what it is asked.
@@ -38,7 +38,7 @@ pub fn run(programs: &Path, check: bool) -> Result<()> {
             stale.push(*path);
         } else {
             write(&file, &output.stdout)?;
-            say(&format!("wrote {path}"));
+            print_line(&format!("wrote {path}"));
         }
     }
     let page = troubleshooting::page()?;
@@ -48,7 +48,7 @@ pub fn run(programs: &Path, check: bool) -> Result<()> {
             stale.push(troubleshooting::PAGE);
         } else {
             write(&file, page.as_bytes())?;
-            say(&format!("wrote {}", troubleshooting::PAGE));
+            print_line(&format!("wrote {}", troubleshooting::PAGE));
         }
     }
     if !stale.is_empty() {

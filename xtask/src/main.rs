@@ -9,6 +9,7 @@ mod check_deps;
 mod check_recipes;
 mod check_shell;
 mod contract;
+mod debian;
 mod demo;
 mod dist;
 mod docs;

@@ -112,7 +112,7 @@ impl Log {
 }
 
 /// Writes a line into the log of this thread, else for everybody to see.
-pub fn say(line: &str) {
+pub fn print_line(line: &str) {
     let log = LOG.with_borrow(Clone::clone);
     // Whoever closed the pipe wants no more lines; the work goes on.
     let _ = match log {
@@ -149,10 +149,10 @@ pub fn status(command: &mut Command, output: Option<File>) -> Result<ExitStatus>
 
 /// Runs a command; fails unless it succeeds. Says what runs and how long it took.
 pub fn step(what: &str, command: &mut Command) -> Result<()> {
-    say(&format!("--- {what}"));
+    print_line(&format!("--- {what}"));
     let started = Instant::now();
     let status = status(command, None)?;
-    say(&format!("--- {what}: {:.1} s", started.elapsed().as_secs_f64()));
+    print_line(&format!("--- {what}: {:.1} s", started.elapsed().as_secs_f64()));
     if !status.success() {
         bail!("{what} failed ({status})");
     }

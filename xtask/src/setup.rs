@@ -8,18 +8,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use assisted_lab_tools::{
     COREOS_INSTALLER, S3S_FS, cluster_api, docker_registry, installed, installed_root, kafka, kubernetes,
-    on_path, postgres,
+    postgres,
 };
 use clap::{Args, ValueEnum};
 
+use crate::debian::{Package, has_program, install, missing};
 use crate::dist;
-use crate::run::{build, cache, programs, root, say, step, target_dir, tied};
-
-/// A Debian package, and what tells that it is not needed.
-pub struct Package {
-    pub name: &'static str,
-    pub present: fn() -> bool,
-}
+use crate::run::{build, cache, print_line, programs, root, step, target_dir, tied};
 
 const PACKAGES: &[Package] = &[
     Package { name: "postgresql", present: || postgres().is_some() },
@@ -337,7 +332,7 @@ fn locked(path: &Path, limit: Duration) -> Result<File> {
             Err(TryLockError::WouldBlock) => {}
         }
         if !told {
-            say(&format!("--- waiting for another program, which holds {}", path.display()));
+            print_line(&format!("--- waiting for another program, which holds {}", path.display()));
             told = true;
         }
         std::thread::sleep(Duration::from_millis(500));
@@ -366,34 +361,6 @@ fn cargo_install(name: &str, version: &str, options: &[&str]) -> Result<()> {
     )
 }
 
-/// Installs those Debian packages of a list that are missing.
-pub fn install(packages: &[Package]) -> Result<()> {
-    let missing = missing(packages);
-    if missing.is_empty() {
-        return Ok(());
-    }
-    if !is_root() || !has_program("apt-get") {
-        bail!(
-            "missing: {0}\nInstall them (Debian: sudo apt-get install {0}) and try again.",
-            missing.join(" ")
-        );
-    }
-    step("apt-get update", Command::new("apt-get").args(["update", "-q"]))?;
-    step(
-        &format!("apt-get install {}", missing.join(" ")),
-        Command::new("apt-get")
-            .args(["install", "-q", "-y", "--no-install-recommends"])
-            .args(&missing)
-            .env("DEBIAN_FRONTEND", "noninteractive")
-            // Tests start servers of their own: a system cluster would only take memory.
-            .env("PG_SKIP_CLUSTER", "1"),
-    )
-}
-
-fn missing(packages: &[Package]) -> Vec<&'static str> {
-    packages.iter().filter(|package| !(package.present)()).map(|package| package.name).collect()
-}
-
 /// The Python environment in the cache; made when its list of packages changed.
 pub fn python() -> Result<PathBuf> {
     let dir = cache()?.join("python");
@@ -411,18 +378,6 @@ pub fn python() -> Result<PathBuf> {
     Ok(dir)
 }
 
-pub fn is_root() -> bool {
-    Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0")
-}
-
-pub fn has_program(program: &str) -> bool {
-    on_path(program).is_some()
-}
-
-fn has_library(name: &str) -> bool {
-    Command::new("pkg-config").args(["--exists", name]).status().is_ok_and(|status| status.success())
-}
-
 fn has_module(module: &str) -> bool {
     Command::new("python3")
         .args([
@@ -432,4 +387,8 @@ fn has_module(module: &str) -> bool {
         ])
         .status()
         .is_ok_and(|status| status.success())
+}
+
+fn has_library(name: &str) -> bool {
+    Command::new("pkg-config").args(["--exists", name]).status().is_ok_and(|status| status.success())
 }

@@ -7,9 +7,9 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
+use crate::debian::{self, Package, has_program};
 use crate::dist::{Machine, ships};
-use crate::run::{build, cargo, root, say, step, target_dir, tied};
-use crate::setup::{self, Package, has_program};
+use crate::run::{build, cargo, print_line, root, step, target_dir, tied};
 
 /// Shells and tools in the image of the controller.
 const TOOLS: &[Package] = &[
@@ -107,7 +107,7 @@ impl Release {
         let speaks = folder()?.join(std::env::consts::ARCH).join("assisted");
         command.arg("--to").arg(&self.to).arg("--changes").arg(&changes).arg("--speaks").arg(speaks);
         step("release", &mut command)?;
-        say(&format!("It is in {}.", self.to.display()));
+        print_line(&format!("It is in {}.", self.to.display()));
         Ok(())
     }
 }
@@ -125,10 +125,10 @@ fn folder() -> Result<PathBuf> {
 impl Shipped {
     /// Builds all programs; the command that goes on.
     fn command(&self, what: &str) -> Result<Command> {
-        setup::install(TOOLS)?;
+        debian::install(TOOLS)?;
         let to = folder()?;
         for machine in &self.arch {
-            lay(*machine, &to.join(machine.name()))?;
+            build_into(*machine, &to.join(machine.name()))?;
         }
         step("what packs them", &mut build(&["assisted-package"]))?;
         let mut command = tied(target_dir()?.join("debug/assisted-package"));
@@ -161,15 +161,18 @@ impl Shipped {
     }
 }
 
-/// Builds the programs for an architecture and lays them into a folder, with what cargo says of their crates.
-fn lay(machine: Machine, to: &Path) -> Result<()> {
+/// Builds the programs for an architecture and puts them into a folder, with what cargo says of their crates.
+fn build_into(machine: Machine, to: &Path) -> Result<()> {
     fs::create_dir_all(to).with_context(|| format!("can't create {}", to.display()))?;
     machine.prepare()?;
     let mut built = vec![machine.build("host", &target_dir()?)?];
     if ships(machine)? {
         built.push(machine.build_service(&target_dir()?)?);
     } else {
-        say(&format!("--- no service for {}: only the program for hosts is built for it", machine.name()));
+        print_line(&format!(
+            "--- no service for {}: only the program for hosts is built for it",
+            machine.name()
+        ));
     }
     for program in built {
         let name = program.file_name().context("a program has no name")?;

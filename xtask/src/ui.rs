@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::run::{files, root, say, step, target_dir, tied};
-use crate::setup::{self, Package, has_program};
+use crate::debian::{self, Package, has_program};
+use crate::run::{files, print_line, root, step, target_dir, tied};
 
 const NODE: &[Package] = &[
     Package { name: "nodejs", present: || has_program("node") },
@@ -24,13 +24,13 @@ const LARGEST: u64 = 900_000;
 
 /// Builds the UI, unless it was built from the same sources.
 pub fn run() -> Result<()> {
-    setup::install(NODE).context("the web UI needs Node 18 or later with npm")?;
+    debian::install(NODE).context("the web UI needs Node 18 or later with npm")?;
     let (ui, dist) = (root().join("ui"), dist()?);
     packages(&ui)?;
     let stamp = dist.with_extension("stamp");
     let wanted = hash(&sources(&ui)?)?;
     if is_built()? && fs::read_to_string(&stamp).is_ok_and(|built| built == wanted) {
-        say(&format!("--- the web UI in {} is that of these sources", dist.display()));
+        print_line(&format!("--- the web UI in {} is that of these sources", dist.display()));
         return Ok(());
     }
     // Whatever happens on the way, what is half built is not taken for whole.
@@ -45,7 +45,7 @@ pub fn run() -> Result<()> {
     fs::write(&stamp, wanted).with_context(|| format!("can't write {}", stamp.display()))?;
     let size = compressed(&dist)?;
     let verdict = if size < LARGEST { "held" } else { "MISSED" };
-    say(&format!(
+    print_line(&format!(
         "--- {:.2} MB compressed in {}; goal: < {:.2} MB, {verdict}. Programs that are built from now on have it",
         size as f64 / 1e6,
         dist.display(),
@@ -61,7 +61,7 @@ pub fn has_node() -> bool {
 
 /// Installs what the tests of the UI drive.
 pub fn browser() -> Result<()> {
-    setup::install(BROWSER).context("the tests of the web UI need Chromium")
+    debian::install(BROWSER).context("the tests of the web UI need Chromium")
 }
 
 /// Whether the UI is there; a program that was built since then has it.

@@ -151,7 +151,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     } else {
         args.role.clone()
     };
-    let verdict = judge(inventory, &roles, &args.openshift_version)?;
+    let verdict = assess(inventory, &roles, &args.openshift_version)?;
     let text = match args.output {
         Output::Table => table(&verdict),
         Output::Json => serde_json::to_string_pretty(&verdict)?,
@@ -160,7 +160,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(if verdict.installable { ExitCode::SUCCESS } else { ExitCode::from(UNFIT) })
 }
 
-fn judge(inventory: Inventory, roles: &[Role], version: &str) -> anyhow::Result<Verdict> {
+fn assess(inventory: Inventory, roles: &[Role], version: &str) -> anyhow::Result<Verdict> {
     let roles: Vec<_> =
         roles.iter().map(|role| in_role(*role, &inventory, version)).collect::<anyhow::Result<_>>()?;
     Ok(Verdict { installable: roles.iter().any(|role| role.installable), roles, inventory })
@@ -354,7 +354,7 @@ mod tests {
     #[test]
     fn each_role_takes_its_own() {
         let fits = |cpus, gib| {
-            let verdict = judge(machine(cpus, gib), &ALL, "4.20.0").unwrap();
+            let verdict = assess(machine(cpus, gib), &ALL, "4.20.0").unwrap();
             verdict.roles.iter().map(|found| found.installable).collect::<Vec<_>>()
         };
         assert_eq!(fits(8, 16), [true; 4]);
@@ -368,7 +368,7 @@ mod tests {
         let mut small = machine(8, 32);
         small.disks.as_mut().unwrap()[0].size_bytes = 10_000_000_000;
         small.hostname = "localhost".into();
-        let verdict = judge(small, &[Role::Worker], "4.20.0").unwrap();
+        let verdict = assess(small, &[Role::Worker], "4.20.0").unwrap();
         assert!(!verdict.installable);
         let failed: Vec<_> = verdict.roles[0]
             .validations
@@ -386,6 +386,6 @@ mod tests {
 
     #[test]
     fn an_unknown_version_is_judged_by_the_common_rules() {
-        assert!(judge(machine(8, 16), &[Role::ControlPlane], "5.1.0").unwrap().installable);
+        assert!(assess(machine(8, 16), &[Role::ControlPlane], "5.1.0").unwrap().installable);
     }
 }

@@ -12,8 +12,8 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::progress;
-use crate::serve::place::{self, Place};
 use crate::serve::secrets::key_file;
+use crate::serve::storage::{self, StorageArgs};
 use crate::serve::{files, identity, lock};
 
 /// Write database and files into one archive
@@ -28,7 +28,7 @@ pub struct Backup {
     #[arg(long)]
     with_keys: bool,
     #[command(flatten)]
-    place: Place,
+    storage: StorageArgs,
 }
 
 /// Put an archive of `assisted backup` back
@@ -43,7 +43,7 @@ pub struct Restore {
     #[arg(long)]
     check: bool,
     #[command(flatten)]
-    place: Place,
+    storage: StorageArgs,
 }
 
 /// What an archive has.
@@ -114,8 +114,8 @@ fn refused(error: &anyhow::Error) -> Failure {
 impl Backup {
     pub async fn run(self, global: &Global) -> Result<(), Failure> {
         let settings = settings()?;
-        let data_dir = self.place.data_dir(&settings.http.work_dir).map_err(|error| refused(&error))?;
-        let database = self.place.database(&settings, &data_dir);
+        let data_dir = self.storage.data_dir(&settings.http.work_dir).map_err(|error| refused(&error))?;
+        let database = self.storage.database(&settings, &data_dir);
         if let Some(path) = database.strip_prefix("sqlite:")
             && !Path::new(path).exists()
         {
@@ -124,7 +124,7 @@ impl Backup {
         }
         let files = files::open(&settings.storage, &data_dir).await.map_err(|error| refused(&error))?;
         let data = self.data(&settings, &data_dir)?;
-        let options = place::options(&settings);
+        let options = storage::options(&settings);
         let source = Source { database: &database, options: &options, files: &files, data };
 
         let failed = |error: &dyn std::fmt::Display| {
@@ -174,23 +174,23 @@ impl Restore {
             return Report::new(&self.file, &manifest).show(global);
         }
         let settings = settings()?;
-        let data_dir = self.place.data_dir(&settings.http.work_dir).map_err(|error| refused(&error))?;
+        let data_dir = self.storage.data_dir(&settings.http.work_dir).map_err(|error| refused(&error))?;
         fs::create_dir_all(&data_dir).map_err(|error| {
             Failure::Refused(format!("the data folder {} can't be made: {error}", data_dir.display()))
         })?;
         // A service that runs on it would write files meanwhile.
-        let embedded = self.place.is_embedded(&settings, &data_dir);
+        let embedded = self.storage.is_embedded(&settings, &data_dir);
         let _lock =
             if embedded { Some(lock::hold(&data_dir).map_err(|error| refused(&error))?) } else { None };
-        let database = self.place.database(&settings, &data_dir);
+        let database = self.storage.database(&settings, &data_dir);
         let files = files::open(&settings.storage, &data_dir).await.map_err(|error| refused(&error))?;
         let keys = key_file(&settings.seal, &data_dir);
-        let options = place::options(&settings);
+        let options = storage::options(&settings);
         let data = vec![
             (DataFile::TokenKey, identity::key_file(&data_dir).path().to_owned()),
             (DataFile::SealKeys, keys.path().to_owned()),
         ];
-        let to = assisted_backup::Place { database: &database, options: &options, files: &files, data };
+        let to = assisted_backup::Destination { database: &database, options: &options, files: &files, data };
         let manifest = progress::during("puts the archive back", restore(&self.file, to))
             .await
             .map_err(Failure::refused)?;

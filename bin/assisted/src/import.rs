@@ -13,9 +13,8 @@ use assisted_wire::secret::Secret;
 use clap::Args;
 
 use crate::cli::progress;
-use crate::serve::place::Place;
-use crate::serve::secrets::Secrets;
-use crate::serve::{files, lock};
+use crate::serve::files;
+use crate::serve::storage::StorageArgs;
 
 /// What did not come that a table names of each kind; JSON has more.
 const NAMED: usize = 20;
@@ -56,7 +55,7 @@ pub struct Import {
     )]
     s3_secret_access_key: Secret,
     #[command(flatten)]
-    place: Place,
+    storage: StorageArgs,
 }
 
 impl Import {
@@ -67,7 +66,7 @@ impl Import {
 
     async fn import(&self) -> Result<Report> {
         let settings = Settings::from_env(&|name| std::env::var(name).ok())?;
-        let data_dir = self.place.data_dir(&settings.http.work_dir)?;
+        let data_dir = self.storage.data_dir(&settings.http.work_dir)?;
         let address = self.from.expose();
         if !address.starts_with("postgres://") && !address.starts_with("postgresql://") {
             bail!("--from is no address of a PostgreSQL, such as postgres://installer@db:5432/installer");
@@ -81,14 +80,8 @@ impl Import {
         };
         std::fs::create_dir_all(&data_dir)
             .with_context(|| format!("the data folder {} can't be made", data_dir.display()))?;
-        let embedded = self.place.is_embedded(&settings, &data_dir);
-        let _lock = if embedded { Some(lock::hold(&data_dir)?) } else { None };
-        let store = self.place.store(&settings, &data_dir).await?;
-        let blob = files::open(&settings.storage, &data_dir).await?;
-        let secrets = Secrets::open(&settings.seal, &data_dir, &store).await?;
-        let blob = blob.sealed(secrets.keys.clone());
-        secrets.seal(&store, &blob).await?;
-        let target = Target { store: &store, files: &blob };
+        let opened = self.storage.open(&settings, &data_dir).await?;
+        let target = Target { store: &opened.store, files: &opened.blob };
         Ok(Box::pin(progress::during("takes over", import(&from, theirs.as_ref(), target))).await?)
     }
 

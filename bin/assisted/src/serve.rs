@@ -7,9 +7,9 @@ mod images;
 mod kube;
 pub(crate) mod lock;
 pub(crate) mod log;
-pub(crate) mod place;
 mod reached;
 pub(crate) mod secrets;
+pub(crate) mod storage;
 mod traces;
 pub(crate) mod up;
 
@@ -33,9 +33,9 @@ use tokio::task::JoinSet;
 use crate::listener::{address, port, raise_file_limit, tls};
 use crate::signals::{StopSignals, stopping};
 pub(crate) use environment::page as environment_page;
-use place::Place;
 use reached::Reached;
 use secrets::Secrets;
+use storage::{Opened, StorageArgs};
 
 /// Hosts may wait in a pool for weeks before they are used; their tokens must last as long.
 const TOKEN_LIFE: Duration = Duration::from_secs(90 * 24 * 3600);
@@ -52,7 +52,7 @@ pub struct Serve {
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
     #[command(flatten)]
-    place: Place,
+    storage: StorageArgs,
     /// Let everyone who reaches the address do everything: listen beyond loopback without authentication
     #[arg(long, env = "ASSISTED_ALLOW_UNAUTHENTICATED")]
     allow_unauthenticated: bool,
@@ -99,13 +99,7 @@ impl Serve {
         let image_address = self.images.address(&settings, listen);
         self.check_addresses(&settings, listen, scripts, image_address)?;
         let data_dir = self.make_data_dir(&settings.http)?;
-        let embedded = self.place.is_embedded(&settings, &data_dir);
-        let _lock = if embedded { Some(lock::hold(&data_dir)?) } else { None };
-        let store = self.place.store(&settings, &data_dir).await?;
-        let blob = files::open(&settings.storage, &data_dir).await?;
-        let secrets = Secrets::open(&settings.seal, &data_dir, &store).await?;
-        let blob = blob.sealed(secrets.keys.clone());
-        secrets.seal(&store, &blob).await?;
+        let Opened { store, blob, secrets, lock: _lock } = self.storage.open(&settings, &data_dir).await?;
 
         let tls = tls(&settings.http)?;
         let (listener, scripts) = bind(listen, scripts).await?;
@@ -170,7 +164,7 @@ impl Serve {
 
     /// The data folder, which is made if it is not there.
     fn make_data_dir(&self, http: &Http) -> Result<PathBuf> {
-        let data_dir = self.place.data_dir(&http.work_dir)?;
+        let data_dir = self.storage.data_dir(&http.work_dir)?;
         std::fs::create_dir_all(&data_dir).with_context(|| {
             format!("the data folder {} can't be made; choose one with --data-dir", data_dir.display())
         })?;

@@ -13,7 +13,7 @@ const MOST_INSTRUCTIONS: usize = 64;
 /// Longest pause the service can ask for: a host that doesn't call for a day is lost.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
 
-/// One thing to do.
+/// One step that the service asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 pub struct Instruction {
     #[serde(default, deserialize_with = "or_default")]
@@ -25,7 +25,7 @@ pub struct Instruction {
     pub args: Vec<String>,
 }
 
-/// What to do, and when to ask again.
+/// The answer to a poll: steps to run, and when to poll again.
 #[derive(Debug, Default, serde::Deserialize)]
 pub(crate) struct Answer {
     #[serde(default, deserialize_with = "or_default")]

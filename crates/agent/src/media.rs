@@ -23,7 +23,7 @@ const MOUNT_POINT: &str = "/run/media/iso";
 /// How long a medium may take to show its first bytes.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Where the medium is looked for.
+/// The discovery medium of this host, and where it is looked for.
 #[derive(Clone, Debug)]
 pub struct Media {
     root: PathBuf,

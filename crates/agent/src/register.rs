@@ -41,7 +41,7 @@ pub(crate) struct Session {
     pub(crate) agent_version: String,
 }
 
-/// What to do next.
+/// What the agent does after an attempt to register.
 #[derive(Debug)]
 pub(crate) enum NextAction {
     Poll(Session),

@@ -14,7 +14,7 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
     }
 }
 
-/// Goes on with a task's panic.
+/// Panics as a task did that this one waited for.
 pub(crate) fn propagate(failure: JoinError) {
     if let Ok(panic) = failure.try_into_panic() {
         std::panic::resume_unwind(panic);

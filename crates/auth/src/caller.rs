@@ -32,7 +32,7 @@ pub struct Caller {
     pub request_id: Uuid,
 }
 
-/// What a caller is.
+/// Which kind of caller asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A person, or a program with a person's token; where nobody is authenticated, everybody.

@@ -94,7 +94,7 @@ pub(crate) async fn json<T: DeserializeOwned>(request: RequestBuilder, host: &st
     serde_json::from_slice(&body).map_err(|_| FetchError::Form(host.to_owned()))
 }
 
-/// What is told of an address.
+/// The host of an address, by which errors and logs name it.
 pub(crate) fn host(url: &Url) -> String {
     url.host_str().unwrap_or_default().to_owned()
 }

@@ -48,7 +48,7 @@ impl InstallerTokens {
     ///
     /// # Errors
     ///
-    /// It is not good, or no more.
+    /// The token is not valid, or has expired.
     pub fn scheme(&self, token: &str, now: Timestamp) -> Result<String, InstallerTokenError> {
         let claims: Claims = self.0.claims(token).map_err(InstallerTokenError::Invalid)?;
         if let Some(until) = claims.exp {

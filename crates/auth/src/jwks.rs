@@ -74,7 +74,7 @@ impl KeySet {
     ///
     /// # Errors
     ///
-    /// It is no set, or has no key that can be used.
+    /// The text is no set of keys, or has no key that can be used.
     pub fn parse(text: &[u8]) -> Result<Self, KeySetError> {
         let document: Document = serde_json::from_slice(text)?;
         let keys: Vec<Key> = document.keys.into_iter().filter_map(key).collect();
@@ -191,7 +191,7 @@ impl Keys {
     ///
     /// # Errors
     ///
-    /// It is not good, or there are no keys.
+    /// The token is not valid, or the keys can't be fetched.
     pub async fn claims<C: DeserializeOwned>(
         &self,
         token: &str,

@@ -20,7 +20,7 @@ impl<V> Default for Known<V> {
 }
 
 impl<V: Clone> Known<V> {
-    /// What is known at a moment.
+    /// The value that is cached for a text, unless it has expired.
     pub(crate) fn get(&self, text: &str, now: Timestamp) -> Option<V> {
         let known = self.0.lock().get(&digest::of(text)).cloned();
         known.filter(|(_, until)| *until > now).map(|(value, _)| value)

@@ -16,6 +16,6 @@ mod write;
 
 pub use error::{DamageError, RestoreError, WriteError};
 pub use format::{DataFile, Manifest};
-pub use restore::{Place, restore};
+pub use restore::{Destination, restore};
 pub use verify::verify;
 pub use write::{Source, write};

@@ -65,7 +65,7 @@ pub(crate) fn read<E>(
     read_from(BufReader::new(file), take)
 }
 
-/// The same out of a reader.
+/// Reads a member out of a reader.
 pub(crate) fn read_from<E>(
     from: impl Read,
     mut take: impl FnMut(Part<'_>) -> Result<(), E>,

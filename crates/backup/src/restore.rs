@@ -24,9 +24,9 @@ use crate::verify::verify;
 /// Parts, rows and pieces of files that wait for whoever takes them.
 const QUEUE: usize = 64;
 
-/// Where an archive is put.
+/// Where an archive is restored to.
 #[derive(Debug)]
-pub struct Place<'a> {
+pub struct Destination<'a> {
     /// Address of the database, which is to be new, and how it is used.
     pub database: &'a str,
     pub options: &'a Options,
@@ -50,7 +50,7 @@ enum Step {
 ///
 /// # Errors
 /// When the archive is damaged, when there is something already where it goes, and when a place fails.
-pub async fn restore(archive: &Path, place: Place<'_>) -> Result<Manifest, RestoreError> {
+pub async fn restore(archive: &Path, place: Destination<'_>) -> Result<Manifest, RestoreError> {
     let path = archive.to_owned();
     let verified = tokio::task::spawn_blocking(move || verify(&path)).await;
     let manifest = verified.map_err(|_| RestoreError::Stopped)??;
@@ -109,7 +109,7 @@ fn step(part: Part<'_>, steps: &mpsc::Sender<Step>) -> Result<(), ()> {
 async fn take(
     steps: &mut mpsc::Receiver<Step>,
     rows: &mpsc::Sender<Copied>,
-    place: &Place<'_>,
+    place: &Destination<'_>,
 ) -> Result<(), RestoreError> {
     while let Some(step) = steps.recv().await {
         match step {

@@ -1,4 +1,4 @@
-//! What all other crates need and none of them owns.
+//! The ground floor, which all other crates use: running programs, HTTP clients, retries, PEM, versions, errors with their causes.
 
 pub mod boolean;
 pub mod error;

@@ -46,7 +46,7 @@ pub(crate) struct Raw {
     pub(crate) content: Arc<dyn Content>,
 }
 
-/// What is in a file that was opened.
+/// The content of a file that was opened.
 pub(crate) trait Content: Send + Sync {
     /// A part of it, which lies in the file.
     fn read(&self, range: Range<u64>) -> BoxFuture<'_, io::Result<Bytes>>;

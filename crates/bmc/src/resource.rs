@@ -5,17 +5,17 @@ use serde_json::Value;
 /// Longest complaint of a controller that is passed on, in characters.
 const LONGEST: usize = 500;
 
-/// Where a link leads.
+/// The path that a link names.
 pub(crate) fn link(value: &Value) -> Option<&str> {
     path(&value["@odata.id"])
 }
 
-/// Where the links of a list lead.
+/// The paths that the links of a list name.
 pub(crate) fn links(value: &Value) -> impl Iterator<Item = &str> {
     value.as_array().into_iter().flatten().filter_map(link)
 }
 
-/// Where an action of a resource is asked for.
+/// The path at which an action of a resource is requested.
 pub(crate) fn action<'a>(resource: &'a Value, name: &str) -> Option<&'a str> {
     path(&resource["Actions"][format!("#{name}")]["target"])
 }
@@ -25,7 +25,7 @@ fn path(value: &Value) -> Option<&str> {
     value.as_str().filter(|path| path.starts_with('/'))
 }
 
-/// What a controller says is wrong.
+/// The error text in a controller's answer.
 pub(crate) fn complaint(answer: &Value) -> String {
     let error = &answer["error"];
     let more = error["@Message.ExtendedInfo"][0]["Message"].as_str();

@@ -1,6 +1,6 @@
 //! What each provider may do at an API server (capi-providers §18).
 
-use assisted_kubeapi::rbac::{Access, Role, cluster, cluster_named, namespaced, namespaced_named};
+use assisted_kubeapi::rbac::{Access, Role, cluster, namespaced};
 
 use crate::webhook;
 
@@ -10,23 +10,23 @@ const STATUS: &[&str] = &["get", "update", "patch"];
 
 /// The first of the rights that webhooks need: to have the API server ask them.
 const fn converted(webhooks: &'static webhook::Webhooks) -> Access {
-    cluster_named(
+    cluster(
         "kinds whose objects it converts",
         "apiextensions.k8s.io",
         &["customresourcedefinitions"],
-        webhooks.definitions,
         &["get", "list", "watch", "patch"],
     )
+    .named(webhooks.definitions)
 }
 
 const fn configured(names: &'static [&'static str]) -> Access {
-    cluster_named(
+    cluster(
         "its webhooks",
         "admissionregistration.k8s.io",
         &["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
-        names,
         &["get", "list", "watch", "patch"],
     )
+    .named(names)
 }
 
 const CONFIGURABLE: Access = cluster(
@@ -37,18 +37,18 @@ const CONFIGURABLE: Access = cluster(
 );
 
 const fn certified(names: &'static [&'static str]) -> Access {
-    namespaced_named("their certificate", "", &["secrets"], names, &["get", "list", "watch", "update"])
+    namespaced("their certificate", "", &["secrets"], &["get", "list", "watch", "update"]).named(names)
 }
 
 const CERTIFIABLE: Access = namespaced("that it can make one", "", &["secrets"], &["create"]);
 
-const TLS: Access = cluster_named(
+const TLS: Access = cluster(
     "which TLS the cluster speaks",
     "config.openshift.io",
     &["apiservers"],
-    &["cluster"],
     &["get", "list", "watch"],
-);
+)
+.named(&["cluster"]);
 
 /// What the bootstrap provider may do: with the kinds of a hub, or with a service alone.
 macro_rules! bootstrap {

@@ -244,7 +244,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Where a request goes.
+/// Method and address of a request.
 pub(crate) struct Target {
     /// What it is called in errors.
     pub(crate) name: &'static str,

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::call::{Body, Target, attempt, whole};
 use crate::{Client, Error};
 
-/// What comes of a question whether somebody has agreed.
+/// The answer to a poll of a log-in by a device code.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum DeviceAnswer {

@@ -33,7 +33,7 @@ impl Logins {
         PrivateFile::of_user("logins.json").map(Self)
     }
 
-    /// Those in a file.
+    /// The log-ins in a file.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self(PrivateFile::at(path))
     }

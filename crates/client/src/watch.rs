@@ -89,7 +89,7 @@ impl Changes {
         }
     }
 
-    /// Where to go on after the last change.
+    /// The cursor after the last change, with which a watch goes on.
     pub fn cursor(&self) -> Option<&str> {
         self.cursor.as_deref()
     }

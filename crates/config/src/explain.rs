@@ -21,7 +21,7 @@ pub struct Explained {
     pub meaning: String,
 }
 
-/// What comes of a variable.
+/// What a variable does in this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// It is read.

@@ -112,7 +112,7 @@ pub struct Sampler {
     pub share: Share,
 }
 
-/// How many traces are sent.
+/// The share of traces that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
     All,

@@ -77,8 +77,8 @@ fn tenth(network: &str) -> Option<IpAddr> {
 async fn owner(kube: &Client, address: IpAddr) -> Result<Option<(String, String)>, kube::Error> {
     let services = Api::<Service>::all(kube.clone()).list(&ListParams::default()).await?;
     let owns = |service: &&Service| {
-        let told = service.spec.as_ref().and_then(|spec| spec.cluster_ip.as_deref());
-        told.is_some_and(|told| told.parse() == Ok(address))
+        let own = service.spec.as_ref().and_then(|spec| spec.cluster_ip.as_deref());
+        own.is_some_and(|own| own.parse() == Ok(address))
     };
     let owner = services.items.iter().find(owns);
     Ok(owner.map(|service| (service.namespace().unwrap_or_default(), service.name_any())))

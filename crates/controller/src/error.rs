@@ -56,7 +56,7 @@ pub(crate) enum ReconcileError {
 }
 
 impl ReconcileError {
-    /// What is not there yet, and will come.
+    /// An error for something that is not there yet and will come.
     pub(crate) fn not_yet(what: impl Into<String>) -> Self {
         Self::NotYet(what.into())
     }

@@ -67,7 +67,7 @@ impl Default for Intervals {
 }
 
 impl Intervals {
-    /// The same, so many times as fast.
+    /// These intervals, so many times as short.
     #[must_use]
     pub fn faster(self, times: u32) -> Self {
         let of = |duration: Duration| duration / times.max(1);

@@ -116,9 +116,9 @@ async fn without_provisioning(
     mut host: DynamicObject,
     free: &mut Vec<DynamicObject>,
 ) -> Result<(), HostError> {
-    let told = host.annotations().get(STATUS).filter(|status| !status.is_empty()).cloned();
-    if let Some(told) = told {
-        let mut status: Value = serde_json::from_str(&told).map_err(HostError::Annotation)?;
+    let kept = host.annotations().get(STATUS).filter(|status| !status.is_empty()).cloned();
+    if let Some(kept) = kept {
+        let mut status: Value = serde_json::from_str(&kept).map_err(HostError::Annotation)?;
         let fields = status.as_object_mut().ok_or(HostError::Malformed("its status annotation"))?;
         fields.entry("lastUpdated").or_insert_with(|| Timestamp::now().to_string().into());
         host.data.as_object_mut().ok_or(HostError::Malformed("it"))?.insert("status".to_owned(), status);

@@ -1,4 +1,4 @@
-//! What a keeper of records is asked for.
+//! One trait for DNS servers: their zone, and the records in it, made and deleted.
 
 use std::fmt;
 

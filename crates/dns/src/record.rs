@@ -1,4 +1,4 @@
-//! One record.
+//! One DNS record: its name, and the address that it leads to.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -19,7 +19,7 @@ fn invalid(place: impl fmt::Display, why: impl fmt::Display) -> Invalid {
     Invalid { place: place.to_string(), why: why.to_string() }
 }
 
-/// Judges a config by the rules of specification 3.2.0 that concern files, users and units.
+/// Checks a config by the rules of specification 3.2.0 that concern files, users and units.
 ///
 /// # Errors
 ///
@@ -193,7 +193,7 @@ mod tests {
 
     use super::*;
 
-    fn judged(member: &str, value: Value) -> Result<(), Invalid> {
+    fn validated(member: &str, value: Value) -> Result<(), Invalid> {
         let mut config = json!({"ignition": {"version": "3.2.0"}});
         config[member] = value;
         validate(&serde_json::from_value(config).unwrap())
@@ -223,7 +223,7 @@ mod tests {
             ("systemd", json!({"units": [{"name": "a.service", "contents": "A=b"}]})),
             ("systemd", json!({"units": [{"name": "a.service", "dropins": [{"name": "a"}]}]})),
         ] {
-            assert!(judged(member, value.clone()).is_err(), "{value}");
+            assert!(validated(member, value.clone()).is_err(), "{value}");
         }
     }
 
@@ -244,7 +244,7 @@ mod tests {
                 json!({"units": [{"name": "a.service", "contents": "# a\n[Service]\nExecStart=a \\\n  b\n"}]}),
             ),
         ] {
-            assert_eq!(judged(member, value.clone()), Ok(()), "{value}");
+            assert_eq!(validated(member, value.clone()), Ok(()), "{value}");
         }
     }
 }

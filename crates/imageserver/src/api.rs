@@ -154,7 +154,7 @@ impl ApiService {
         let response = self.get(id, "", &[], credential).await?;
         let response = expect(response, |status| status == StatusCode::OK).await?;
         let infra_env: InfraEnv = serde_json::from_slice(&body(response).await?)
-            .map_err(|error| broken(format!("the infra-env can't be read: {error}")))?;
+            .map_err(|error| internal_error(format!("the infra-env can't be read: {error}")))?;
         infra_env.kernel_arguments.as_deref().map(appended).transpose()
     }
 
@@ -165,14 +165,15 @@ impl ApiService {
         query: &[(&str, &str)],
         credential: &Credential,
     ) -> Result<Response, ErrorAnswer> {
-        let url = self.base.join(&format!("{id}{path}")).map_err(|error| broken(error.to_string()))?;
+        let url =
+            self.base.join(&format!("{id}{path}")).map_err(|error| internal_error(error.to_string()))?;
         let mut request = self.http.get(url);
         if !query.is_empty() {
             request = request.query(query);
         }
         let sent = authorise(request, credential).send().await;
         // Its address may hold a key.
-        sent.map_err(|error| broken(chain(&error.without_url())))
+        sent.map_err(|error| internal_error(chain(&error.without_url())))
     }
 }
 
@@ -185,7 +186,7 @@ fn authorise(request: RequestBuilder, credential: &Credential) -> RequestBuilder
     }
 }
 
-fn broken(reason: String) -> ErrorAnswer {
+fn internal_error(reason: String) -> ErrorAnswer {
     ErrorAnswer { status: StatusCode::INTERNAL_SERVER_ERROR, reason, said: None }
 }
 
@@ -212,17 +213,19 @@ async fn expect(mut response: Response, good: fn(StatusCode) -> bool) -> Result<
 async fn body(mut response: Response) -> Result<Bytes, ErrorAnswer> {
     match read(&mut response, LONGEST).await {
         Ok(body) => Ok(body.into()),
-        Err(BodyError::TooLong(longest)) => Err(broken(format!("an answer is longer than {longest} bytes"))),
-        Err(BodyError::Broken(error)) => Err(broken(chain(&error.without_url()))),
+        Err(BodyError::TooLong(longest)) => {
+            Err(internal_error(format!("an answer is longer than {longest} bytes")))
+        }
+        Err(BodyError::Broken(error)) => Err(internal_error(chain(&error.without_url()))),
     }
 }
 
 fn appended(json: &str) -> Result<Vec<String>, ErrorAnswer> {
     let arguments: Vec<KernelArgument> = serde_json::from_str(json)
-        .map_err(|error| broken(format!("the kernel arguments can't be read: {error}")))?;
+        .map_err(|error| internal_error(format!("the kernel arguments can't be read: {error}")))?;
     let value = |argument: KernelArgument| match argument.operation.as_str() {
         "append" => Ok(argument.value),
-        other => Err(broken(format!("only 'append' operation is allowed.  got {other}"))),
+        other => Err(internal_error(format!("only 'append' operation is allowed.  got {other}"))),
     };
     arguments.into_iter().map(value).collect()
 }

@@ -1,4 +1,4 @@
-//! Clusters.
+//! Reads rows of clusters of the replaced service.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Events.
+//! Reads rows of events of the replaced service.
 
 use assisted_wire::event::Event;
 

@@ -1,4 +1,4 @@
-//! Hosts, and what they have reported.
+//! Reads rows of hosts of the replaced service, with their reports.
 
 use std::net::IpAddr;
 

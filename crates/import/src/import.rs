@@ -42,7 +42,7 @@ pub async fn import(from: &Foreign, files: Option<&Blob>, to: Target<'_>) -> Res
     }
     let mut report = Report::default();
     if from.rows("migrations", "where t.id = $1", Some(NEWEST)).await?.is_empty() {
-        report.note(format!(
+        report.add_note(format!(
             "the database has not seen the migration {NEWEST}: it is older than the newest form. What it does not have yet is \
              taken for not set"
         ));
@@ -50,7 +50,7 @@ pub async fn import(from: &Foreign, files: Option<&Blob>, to: Target<'_>) -> Res
     let files = match files {
         Some(files) => Some(Files::new(files, to.files).await?),
         None => {
-            report.note("no place of files was given: manifests of users, kubeconfigs, Ignition configs and logs did not come");
+            report.add_note("no place of files was given: manifests of users, kubeconfigs, Ignition configs and logs did not come");
             None
         }
     };
@@ -179,7 +179,7 @@ impl Import<'_> {
                 let attempt = cluster.install_started_at.0.into();
                 batch.enqueue(&Action::Generate { cluster_id: cluster.id, attempt }, self.now);
             }
-            ClusterStatus::Installing => self.report.note(format!(
+            ClusterStatus::Installing => self.report.add_note(format!(
                 "cluster {} is being installed: hosts that were not told to begin yet lack the images of its release, and are \
                  installed again after a reset",
                 cluster.name
@@ -267,7 +267,7 @@ impl Import<'_> {
              and not (coalesce(t.cluster_id, '') = '' and exists (select 1 from infra_envs i where i.id = t.infra_env_id))";
         let count = self.from.count("events", events).await?;
         if count > 0 {
-            self.report.note(format!("{count} events did not come: what they are about is not there"));
+            self.report.add_note(format!("{count} events did not come: what they are about is not there"));
         }
         Ok(())
     }

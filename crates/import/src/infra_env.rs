@@ -1,4 +1,4 @@
-//! Infra-envs.
+//! Reads rows of infra-envs of the replaced service.
 
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_wire::secret::Secret;

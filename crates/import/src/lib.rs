@@ -16,4 +16,4 @@ mod row;
 
 pub use error::Error;
 pub use import::{Target, import};
-pub use report::{Kind, Left, Report, Taken};
+pub use report::{Kind, KindCount, Left, Report};

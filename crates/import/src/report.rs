@@ -1,4 +1,4 @@
-//! What came, and what did not.
+//! The report of an import: how many of each kind were imported, and which were not.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::Serialize;
 /// Left-behind things of a kind that are named one by one.
 const NAMED: usize = 1000;
 
-/// What can come.
+/// The kinds of what is imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -31,18 +31,18 @@ impl fmt::Display for Kind {
     }
 }
 
-/// How many of a kind.
+/// How many of a kind were imported, were here already, or were left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Taken {
-    /// They came now.
+pub struct KindCount {
+    /// Imported by this run.
     pub taken: u64,
-    /// They were here.
+    /// Here before this run.
     pub there: u64,
-    /// They did not come.
+    /// Not imported; the report says why.
     pub left: u64,
 }
 
-/// What did not come, and why.
+/// An object that was not imported, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Left {
     pub kind: Kind,
@@ -50,10 +50,10 @@ pub struct Left {
     pub why: String,
 }
 
-/// What came, and what did not.
+/// The report of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    pub counts: BTreeMap<Kind, Taken>,
+    pub counts: BTreeMap<Kind, KindCount>,
     /// At most a thousand of each kind.
     pub left: Vec<Left>,
     /// What somebody has to know or do.
@@ -61,7 +61,7 @@ pub struct Report {
 }
 
 impl Report {
-    fn count(&mut self, kind: Kind) -> &mut Taken {
+    fn count(&mut self, kind: Kind) -> &mut KindCount {
         self.counts.entry(kind).or_default()
     }
 
@@ -80,12 +80,12 @@ impl Report {
         }
     }
 
-    pub(crate) fn note(&mut self, note: impl Into<String>) {
+    pub(crate) fn add_note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
 
     /// How many of a kind.
-    pub fn of(&self, kind: Kind) -> Taken {
+    pub fn of(&self, kind: Kind) -> KindCount {
         self.counts.get(&kind).copied().unwrap_or_default()
     }
 }

@@ -211,8 +211,8 @@ impl Installer {
         }
         let dry = config.dry_run.is_some();
         let write = async || {
-            self.reporting_progress(HostStage::WritingImageToDisk, async |told| {
-                disk::write(device, ignition, args, dry, &self.host, &told).await
+            self.reporting_progress(HostStage::WritingImageToDisk, async |progress| {
+                disk::write(device, ignition, args, dry, &self.host, &progress).await
             })
             .await
         };
@@ -225,7 +225,7 @@ impl Installer {
         stage: HostStage,
         work: impl AsyncFnOnce(mpsc::UnboundedSender<disk::Percent>) -> T,
     ) -> T {
-        let (told, mut seen) = mpsc::unbounded_channel::<disk::Percent>();
+        let (progress, mut seen) = mpsc::unbounded_channel::<disk::Percent>();
         let report = async {
             while let Some(mut percent) = seen.recv().await {
                 // What is past when there is time to report it needn't be.
@@ -235,7 +235,7 @@ impl Installer {
                 self.service.report(stage, &format!("{}%", percent.0)).await;
             }
         };
-        tokio::join!(work(told), report).0
+        tokio::join!(work(progress), report).0
     }
 
     /// What remains to be done on the disk when the image is on it.
@@ -251,7 +251,7 @@ impl Installer {
         if let Some(layered) = layered {
             let builds_here = self.config.is_bootstrap() || self.config.is_single_node();
             let image = layered.await_image(builds_here).await?;
-            layered.lay(device, ignition, args, &image, builds_here).await?;
+            layered.deploy(device, ignition, args, &image, builds_here).await?;
         } else if self.config.skip_mco_reboot && !dry {
             self.overwrite(device, ignition, args).await;
         }
@@ -262,7 +262,7 @@ impl Installer {
         if master && host.exists(disk::REGISTRY) {
             let stage = HostStage::CopyingRegistryDataToDisk;
             self.service.report(stage, "").await;
-            let copy = async |told| disk::copy_registry(device, host, intervals, &told).await;
+            let copy = async |progress| disk::copy_registry(device, host, intervals, &progress).await;
             self.reporting_progress(stage, copy).await?;
         }
         Ok(())

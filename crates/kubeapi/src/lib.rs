@@ -17,9 +17,9 @@ pub mod host;
 pub mod infra_env;
 pub mod objects;
 pub mod operator;
-mod problem;
 pub mod rbac;
+mod sync_error;
 mod text;
 pub mod webhook_server;
 
-pub use problem::{Class, Problem};
+pub use sync_error::{Class, SyncError};

@@ -31,7 +31,7 @@ impl fmt::Display for Problems {
     }
 }
 
-/// Judges the settings of all hosts.
+/// Checks the settings of all hosts.
 ///
 /// # Errors
 ///

@@ -74,11 +74,12 @@ pub async fn package_files(inputs: &Inputs, machine: &Machine, speaks: &Path) ->
         }
     }
     for (shell, place) in COMPLETIONS {
-        let script = told(speaks, &["completion", shell]).await?;
+        let script = output_of(speaks, &["completion", shell]).await?;
         files.push(PackageFile::new(place, 0o644, script));
     }
     let dir = tempfile::tempdir()?;
-    told(speaks, &["man", dir.path().to_str().context("the folder for temporary files is no text")?]).await?;
+    output_of(speaks, &["man", dir.path().to_str().context("the folder for temporary files is no text")?])
+        .await?;
     for entry in fs::read_dir(dir.path())? {
         let path = entry?.path();
         let name = path.file_name().and_then(|name| name.to_str()).context("a man page has no name")?;
@@ -90,7 +91,7 @@ pub async fn package_files(inputs: &Inputs, machine: &Machine, speaks: &Path) ->
 }
 
 /// What the program prints.
-async fn told(program: &Path, args: &[&str]) -> Result<Vec<u8>> {
+async fn output_of(program: &Path, args: &[&str]) -> Result<Vec<u8>> {
     let output = Cmd::new(program).args(args).timeout(LIMIT).output_limit(16 << 20).run().await?;
     if !output.success() {
         bail!("{} {} failed: {}", program.display(), args.join(" "), output.complaint());

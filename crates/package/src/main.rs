@@ -136,7 +136,7 @@ async fn main() -> ExitCode {
     }
 }
 
-fn say(line: &str) {
+fn print_line(line: &str) {
     // Whoever closed the pipe wants no more lines; the work goes on.
     let _ = writeln!(std::io::stdout(), "{line}");
 }
@@ -206,7 +206,7 @@ impl Images {
             let lists = lists(&inputs, kind, &crates)?;
             for image in &index.images {
                 let size: u64 = image.blobs.iter().map(|blob| blob.size).sum();
-                say(&format!("{} {}: {:.1} MB", kind.name(), image.architecture, size as f64 / 1e6));
+                print_line(&format!("{} {}: {:.1} MB", kind.name(), image.architecture, size as f64 / 1e6));
             }
             if let Some(to) = &self.to {
                 fs::create_dir_all(to).with_context(|| format!("can't create {}", to.display()))?;
@@ -217,17 +217,17 @@ impl Images {
                     let name = format!("image-{}-{}.spdx.json", kind.name(), machine.name);
                     fs::write(to.join(name), list)?;
                 }
-                say(&format!("{}: {}", kind.name(), path.display()));
+                print_line(&format!("{}: {}", kind.name(), path.display()));
             }
             if self.push {
                 let name = inputs.name(kind);
                 let pushed = publish(&index, &name, &lists, signer.as_ref(), &access).await?;
-                say(&format!("{}: {name} is {}", kind.name(), pushed.name));
+                print_line(&format!("{}: {name} is {}", kind.name(), pushed.name));
             }
         }
         if let Some(name) = &self.bundle {
             let pushed = publish(&bundle::image(&inputs)?, name, &[], signer.as_ref(), &access).await?;
-            say(&format!("bundle: {name} is {}", pushed.name));
+            print_line(&format!("bundle: {name} is {}", pushed.name));
         }
         Ok(())
     }
@@ -247,7 +247,7 @@ impl Everything {
         };
         for name in release.make(&self.to).await? {
             let size = self.to.join(&name).metadata()?.len();
-            say(&format!("{:>8.1} MB  {name}", size as f64 / 1e6));
+            print_line(&format!("{:>8.1} MB  {name}", size as f64 / 1e6));
         }
         Ok(())
     }

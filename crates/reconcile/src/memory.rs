@@ -27,13 +27,13 @@ impl<K> fmt::Debug for MemoryQueue<K> {
 /// Rows by key, and in the order in which they are due: what is taken, and what is waited for, stands in front, however many there are.
 struct Rows<K> {
     by_key: HashMap<K, Entry>,
-    by_time: BTreeMap<Place, K>,
+    by_time: BTreeMap<QueuePosition, K>,
     /// How many there ever were.
     made: u64,
 }
 
 /// When a row is due, and its number: of those that are due at once, the oldest comes first.
-type Place = (Timestamp, u64);
+type QueuePosition = (Timestamp, u64);
 
 impl<K> Default for Rows<K> {
     fn default() -> Self {
@@ -45,9 +45,9 @@ impl<K: Clone + Eq + Hash> Rows<K> {
     /// Changes a row, and puts it in its place; `None` when there is none.
     fn change<T>(&mut self, key: &K, change: impl FnOnce(&mut Entry) -> T) -> Option<T> {
         let entry = self.by_key.get_mut(key)?;
-        let before = entry.place();
+        let before = entry.position();
         let changed = change(entry);
-        let after = entry.place();
+        let after = entry.position();
         if before != after {
             self.by_time.remove(&before);
             self.by_time.insert(after, key.clone());
@@ -68,13 +68,13 @@ impl<K: Clone + Eq + Hash> Rows<K> {
             last_error: None,
             aside: false,
         };
-        self.by_time.insert(entry.place(), key.clone());
+        self.by_time.insert(entry.position(), key.clone());
         self.by_key.insert(key, entry);
     }
 
     fn remove(&mut self, key: &K) {
         if let Some(entry) = self.by_key.remove(key) {
-            self.by_time.remove(&entry.place());
+            self.by_time.remove(&entry.position());
         }
     }
 }
@@ -248,7 +248,7 @@ impl Entry {
         self.leased_until.map_or(self.at, |until| until.max(self.at))
     }
 
-    fn place(&self) -> Place {
+    fn position(&self) -> QueuePosition {
         (self.due_at(), self.number)
     }
 

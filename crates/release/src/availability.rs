@@ -19,9 +19,9 @@ pub enum Depth {
     Layers,
 }
 
-/// Looks for many images with the credentials of one session.
+/// Checks whether many images can be pulled, with the credentials of one session.
 #[derive(Debug)]
-pub struct Survey {
+pub struct AvailabilityChecker {
     session: Session,
     depth: Depth,
     architectures: Vec<CpuArchitecture>,
@@ -29,7 +29,7 @@ pub struct Survey {
     lost: Mutex<BTreeMap<String, String>>,
 }
 
-impl Survey {
+impl AvailabilityChecker {
     /// Looks as closely as `depth` says; `architectures` are those that layers are looked for of.
     pub fn new(session: Session, depth: Depth, architectures: Vec<CpuArchitecture>) -> Self {
         Self { session, depth, architectures, lost: Mutex::default() }
@@ -44,26 +44,26 @@ impl Survey {
         let mut sources = Sources::new(wanted, places);
         loop {
             let source = sources.next()?;
-            match self.ask(&source).await {
+            match self.check_unless_lost(&source).await {
                 Ok(()) => return Ok(source.reference),
                 Err(error) => sources.failed(&source, error)?,
             }
         }
     }
 
-    async fn ask(&self, source: &Source) -> Result<(), RegistryError> {
+    async fn check_unless_lost(&self, source: &Source) -> Result<(), RegistryError> {
         let registry = &source.reference.repository.registry;
         if let Some(why) = self.lost.lock().get(registry) {
             return Err(RegistryError::Unreachable(why.clone()));
         }
-        let asked = self.look(source).await;
+        let asked = self.check(source).await;
         if let Err(RegistryError::Unreachable(why)) = &asked {
             self.lost.lock().insert(registry.clone(), why.clone());
         }
         asked
     }
 
-    async fn look(&self, source: &Source) -> Result<(), RegistryError> {
+    async fn check(&self, source: &Source) -> Result<(), RegistryError> {
         self.session.has_manifest(source).await?;
         if self.depth == Depth::Manifest {
             return Ok(());

@@ -17,7 +17,7 @@ pub mod reference;
 pub mod registry;
 
 pub use assisted_base::http::Proxies;
-pub use availability::{Depth, Survey};
+pub use availability::{AvailabilityChecker, Depth};
 pub use bundles::{Bundle, Wanted};
 pub use cache::{Bounds, Cache, CacheError, Key, Lease};
 pub use catalogue::{Catalogue, CatalogueError, Origins};

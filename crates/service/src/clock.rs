@@ -32,20 +32,20 @@ type Source = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 struct Steady {
     /// The clock of the system, or a test's.
     system: Source,
-    course: RwLock<Course>,
+    adjustment: RwLock<Adjustment>,
 }
 
-/// How a clock runs since it was last compared with its reference.
+/// How a clock is adjusted since it was last compared with its reference.
 #[derive(Clone, Copy)]
-struct Course {
+struct Adjustment {
     since: Instant,
-    /// What it told then.
+    /// What it showed then.
     from: Timestamp,
     /// How far the reference was ahead then; negative: behind.
     ahead: SignedDuration,
 }
 
-impl Course {
+impl Adjustment {
     fn at(&self, moment: Instant) -> Timestamp {
         let passed = elapsed(self.since, moment);
         self.from.saturating_add(passed.saturating_add(self.made_up(passed))).unwrap_or(self.from)
@@ -66,15 +66,15 @@ impl Clock {
 
     /// A clock that begins with what another tells now, and [follows](Self::follow) it from then on.
     pub fn following(system: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
-        let course = Course { since: Instant::now(), from: system(), ahead: SignedDuration::ZERO };
-        Self(Kind::Steady(Arc::new(Steady { system: Arc::new(system), course: RwLock::new(course) })))
+        let adjustment = Adjustment { since: Instant::now(), from: system(), ahead: SignedDuration::ZERO };
+        Self(Kind::Steady(Arc::new(Steady { system: Arc::new(system), adjustment: RwLock::new(adjustment) })))
     }
 
     /// The time now.
     pub fn now(&self) -> Timestamp {
         match &self.0 {
             Kind::Injected(now) => now(),
-            Kind::Steady(steady) => steady.course.read().at(Instant::now()),
+            Kind::Steady(steady) => steady.adjustment.read().at(Instant::now()),
         }
     }
 
@@ -83,7 +83,8 @@ impl Clock {
     pub(crate) fn set(&self, reference: Option<Timestamp>) {
         if let Kind::Steady(steady) = &self.0 {
             let from = reference.unwrap_or_else(|| (steady.system)());
-            *steady.course.write() = Course { since: Instant::now(), from, ahead: SignedDuration::ZERO };
+            *steady.adjustment.write() =
+                Adjustment { since: Instant::now(), from, ahead: SignedDuration::ZERO };
         }
     }
 
@@ -92,14 +93,14 @@ impl Clock {
     pub(crate) fn follow(&self, reference: Option<Timestamp>) {
         let Kind::Steady(steady) = &self.0 else { return };
         let reference = reference.unwrap_or_else(|| (steady.system)());
-        let mut course = steady.course.write();
+        let mut adjustment = steady.adjustment.write();
         let since = Instant::now();
-        let from = course.at(since);
+        let from = adjustment.at(since);
         let ahead = reference.duration_since(from);
         // What is left of the last difference was told of then.
-        let left = course.ahead.saturating_sub(course.made_up(elapsed(course.since, since)));
-        *course = Course { since, from, ahead };
-        drop(course);
+        let left = adjustment.ahead.saturating_sub(adjustment.made_up(elapsed(adjustment.since, since)));
+        *adjustment = Adjustment { since, from, ahead };
+        drop(adjustment);
         if ahead.saturating_sub(left).abs() > JUMP {
             let hours = ahead.abs().as_secs_f64() * f64::from(SLOWNESS) / 3600.0;
             tracing::warn!(
@@ -136,9 +137,9 @@ mod tests {
 
     const HOUR: SignedDuration = SignedDuration::from_hours(1);
 
-    fn course(ahead: SignedDuration) -> (Course, Instant, Timestamp) {
+    fn adjustment(ahead: SignedDuration) -> (Adjustment, Instant, Timestamp) {
         let (since, from) = (Instant::now(), "2026-01-02T03:04:05Z".parse().unwrap());
-        (Course { since, from, ahead }, since, from)
+        (Adjustment { since, from, ahead }, since, from)
     }
 
     #[test]
@@ -148,9 +149,9 @@ mod tests {
             (-HOUR, 57, 24 * 3600 - 3600),
             (SignedDuration::ZERO, 60, 24 * 3600),
         ] {
-            let (course, since, from) = course(ahead);
+            let (adjustment, since, from) = adjustment(ahead);
             let told = |seconds: u64| {
-                (course.at(since + Duration::from_secs(seconds)).duration_since(from)).as_secs()
+                (adjustment.at(since + Duration::from_secs(seconds)).duration_since(from)).as_secs()
             };
             assert_eq!(told(60), after_a_minute, "{ahead}");
             assert_eq!(told(24 * 3600), after_a_day, "{ahead}");

@@ -1,4 +1,4 @@
-//! What rooms and background tasks are made with.
+//! The handles that rooms and background tasks are made with.
 
 use std::sync::Arc;
 

@@ -37,7 +37,7 @@ use crate::pace::SHORTEST_REST;
 use crate::parts::Parts;
 use crate::policy::policy;
 use crate::retention::Sweeper;
-use crate::scheduler::{self, DueQueue, Errands, Scheduler, SlowLooks};
+use crate::scheduler::{self, Deliveries, DueQueue, Scheduler, SlowThresholds};
 use crate::service::{Rooms, Service};
 use crate::upload::{Endpoint, EndpointError, Uploader};
 use crate::work::Work;
@@ -135,8 +135,8 @@ impl Builder {
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
         let uploader = Arc::new(Uploader::new(&parts, self.endpoint));
-        let errands = Errands { outbox_relay: OutboxRelay::new(&parts, self.sinks), uploader };
-        let reconcilers = Reconcilers::new(&parts, &scheduler, &worker, clusters.clone(), errands);
+        let deliveries = Deliveries { outbox_relay: OutboxRelay::new(&parts, self.sinks), uploader };
+        let reconcilers = Reconcilers::new(&parts, &scheduler, &worker, clusters.clone(), deliveries);
         tasks.spawn(reconcilers.run(stop.clone()));
         tasks.spawn(Publisher::new(events.clone()).run(stop.clone()));
         tasks.spawn(watch_writer(Arc::clone(&parts.database), stop.clone()));
@@ -191,18 +191,18 @@ impl Reconcilers {
         scheduler: &Arc<Scheduler>,
         worker: &Arc<Worker>,
         clusters: Clusters,
-        errands: Errands,
+        deliveries: Deliveries,
     ) -> Self {
         // Shown to people who look into the tables of work.
         let owner: Arc<str> = format!("{}-{}", std::process::id(), Uuid::new_v4().simple()).into();
         let sweeper = Arc::new(Sweeper::new(parts, clusters));
-        let (uploader, events) = (Arc::clone(&errands.uploader), &parts.settings.events);
-        let slow = SlowLooks { cluster: events.slow_cluster, host: events.slow_host };
+        let (uploader, events) = (Arc::clone(&deliveries.uploader), &parts.settings.events);
+        let slow = SlowThresholds { cluster: events.slow_cluster, host: events.slow_host };
         let (database, scheduler) = (Arc::clone(&parts.database), Arc::clone(scheduler));
         let due = scheduler::driver(
             &database,
             Arc::clone(&sweeper),
-            errands,
+            deliveries,
             Arc::clone(&scheduler),
             Arc::clone(&owner),
             slow,

@@ -53,7 +53,7 @@ impl std::fmt::Debug for Webhook {
 }
 
 /// What became of one message.
-enum Answer {
+enum DeliveryOutcome {
     Taken,
     Refused(String),
     Failed(Failed),
@@ -124,12 +124,12 @@ impl Webhook {
         let mut delivery = Delivery::default();
         for place in places {
             match self.post(&messages[place]).await {
-                Answer::Taken => delivery.taken.push(place),
-                Answer::Refused(reason) => {
+                DeliveryOutcome::Taken => delivery.taken.push(place),
+                DeliveryOutcome::Refused(reason) => {
                     delivery.refused.push((place, reason));
                     break;
                 }
-                Answer::Failed(failed) => {
+                DeliveryOutcome::Failed(failed) => {
                     delivery.failed = Some(failed);
                     break;
                 }
@@ -138,10 +138,10 @@ impl Webhook {
         delivery
     }
 
-    async fn post(&self, message: &Message) -> Answer {
+    async fn post(&self, message: &Message) -> DeliveryOutcome {
         let body = match cloud_event::render(message, &self.source) {
             Ok(body) => body,
-            Err(_) => return Answer::Refused("its payload is no JSON".to_owned()),
+            Err(_) => return DeliveryOutcome::Refused("its payload is no JSON".to_owned()),
         };
         let (id, second) = (message.id.to_string(), Timestamp::now().as_second());
         let request = self
@@ -153,25 +153,27 @@ impl Webhook {
             .header("webhook-signature", self.key.sign(&id, second, &body))
             .body(body);
         match request.send().await {
-            Ok(answer) => judge(&answer),
+            Ok(answer) => classify(&answer),
             // Addresses may hold a secret: none is told.
-            Err(error) => Answer::Failed(Failed { reason: chain(&error.without_url()), retry_after: None }),
+            Err(error) => {
+                DeliveryOutcome::Failed(Failed { reason: chain(&error.without_url()), retry_after: None })
+            }
         }
     }
 }
 
 /// Only what says that this very message is wrong is held against it: all else may be mended.
-fn judge(answer: &Response) -> Answer {
+fn classify(answer: &Response) -> DeliveryOutcome {
     let status = answer.status();
     if status.is_success() {
-        return Answer::Taken;
+        return DeliveryOutcome::Taken;
     }
     let reason = format!("the receiver answered with status {}", status.as_u16());
     match status {
         StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE | StatusCode::UNPROCESSABLE_ENTITY => {
-            Answer::Refused(reason)
+            DeliveryOutcome::Refused(reason)
         }
-        _ => Answer::Failed(Failed { reason, retry_after: retry_after(answer) }),
+        _ => DeliveryOutcome::Failed(Failed { reason, retry_after: retry_after(answer) }),
     }
 }
 

@@ -24,7 +24,7 @@ pub enum OpenError {
          replaces, `assisted import --from postgres://…` takes over what is in it; give this service a database of its own. Nothing was changed"
     )]
     OfOthers { table: String },
-    #[error("schema {version} can't be laid")]
+    #[error("schema {version} can't be made")]
     Migration { version: i64, source: Error },
     #[error("the database can't be reached by TLS")]
     Tls(#[from] TlsError),

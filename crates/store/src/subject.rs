@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::due_key::Due;
 
-/// A row that was written, or stood in the way.
+/// A row that a batch wrote, or whose version was another than the batch expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {
     Cluster(ClusterId),

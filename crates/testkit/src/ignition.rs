@@ -1,4 +1,4 @@
-//! Ignition's own judge of configs: Debian's package `ignition` brings it.
+//! Ignition's own validator of configs: Debian's package `ignition` brings it.
 
 use std::io::Write;
 use std::path::Path;

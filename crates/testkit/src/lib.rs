@@ -1,6 +1,7 @@
 //! Real servers for tests and benchmarks, started by them and gone with them.
 
 mod aws;
+pub mod block;
 mod built;
 mod docker_registry;
 mod error;

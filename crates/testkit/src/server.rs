@@ -73,7 +73,7 @@ impl Server {
     }
 
     /// The next line on its standard output with these words in it; `None` when it ends, or takes too long.
-    pub fn said(&self, words: &str) -> Option<String> {
+    pub fn wait_for_line(&self, words: &str) -> Option<String> {
         let lines = self.said.lock().ok()?;
         loop {
             let line = lines.recv_timeout(START).ok()?;

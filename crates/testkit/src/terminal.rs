@@ -6,20 +6,20 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// What a block of commands begins with, and what each of them does.
-const BLOCK: &str = "```console\n";
-const PROMPT: &str = "$ ";
+use crate::block::{Needs, blocks};
 
 /// The commands of a document's text, by blocks.
 ///
 /// # Errors
-/// A line of a block is no command.
+/// A line of a block is no command, or a block is not closed.
 pub fn typed(text: &str) -> Result<Vec<Vec<String>>, String> {
-    let command = |line: &str| {
-        line.strip_prefix(PROMPT).map(str::to_owned).ok_or_else(|| format!("{line:?} is no command"))
-    };
-    let blocks = text.split(BLOCK).skip(1).map(|block| block.split("```").next().unwrap_or_default());
-    blocks.map(|block| block.lines().map(command).collect()).collect()
+    let mut typed = Vec::new();
+    for block in blocks("", text)? {
+        if block.needs()? == Some(Needs::Nothing) {
+            typed.push(block.commands().map(str::to_owned).collect());
+        }
+    }
+    Ok(typed)
 }
 
 /// The same command with an end after so many seconds.
@@ -113,7 +113,8 @@ mod tests {
     fn commands_are_read_by_blocks() {
         let text = "a\n```console\n$ one\n$ two\n```\nb\n```console output\n$ shown\n```\n```console\n$ three\n```\n";
         assert_eq!(typed(text).unwrap(), [vec!["one", "two"], vec!["three"]]);
-        assert_eq!(typed("```console\nodd\n```\n").unwrap_err(), "\"odd\" is no command");
+        let odd = typed("```console\nodd\n```\n").unwrap_err();
+        assert_eq!(odd, "\"odd\" is no command: those begin with a dollar sign");
     }
 
     #[test]

@@ -48,7 +48,7 @@ text_enum! {
         DownloadBootArtifacts = "download-boot-artifacts",
         RebootForReclaim = "reboot-for-reclaim",
         VerifyVips = "verify-vips",
-    }
+    } added {}
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

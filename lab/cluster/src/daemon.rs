@@ -47,7 +47,7 @@ pub fn start(options: &Options) -> Result<()> {
     let from = root.join(options.once_from.strip_prefix("/").unwrap_or(&options.once_from));
     let config: Config = serde_json::from_slice(&files::read(&from)?)
         .with_context(|| format!("{} is no Ignition config", from.display()))?;
-    lay(&config, root)?;
+    write_config(&config, root)?;
     // The units that were laid run this program.
     files::write(below(root, PROGRAM)?, 0o755, files::read_program()?)?;
     let (node, files) = (&options.node_name, config.storage.files.len());
@@ -55,7 +55,7 @@ pub fn start(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn lay(config: &Config, root: &Path) -> Result<()> {
+fn write_config(config: &Config, root: &Path) -> Result<()> {
     let stale = root.join(STALE);
     if stale.exists() {
         std::fs::remove_file(stale)?;
@@ -201,7 +201,7 @@ mod tests {
         std::fs::create_dir_all(dir.path().join("usr")).unwrap();
         std::fs::create_dir_all(dir.path().join("var/usrlocal")).unwrap();
         symlink("../var/usrlocal", dir.path().join("usr/local")).unwrap();
-        let done = lay(&serde_json::from_str(config).unwrap(), dir.path());
+        let done = write_config(&serde_json::from_str(config).unwrap(), dir.path());
         (dir, done)
     }
 

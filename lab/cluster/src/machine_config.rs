@@ -203,7 +203,7 @@ async fn config(
     Path(role): Path<String>,
     headers: HeaderMap,
 ) -> Response {
-    server.note(&role, peer, &headers).await;
+    server.log_request(&role, peer, &headers).await;
     match server.source.config(&role).await {
         Ok(Some(config)) => ([(header::CONTENT_TYPE, "application/json")], config).into_response(),
         Ok(None) => StatusCode::NOT_FOUND.into_response(),
@@ -220,7 +220,7 @@ async fn program() -> Response {
 
 impl Server {
     /// Writes who asked, in the words that others look for; what a client says of itself is cut to one harmless word.
-    async fn note(&self, role: &str, peer: SocketAddr, headers: &HeaderMap) {
+    async fn log_request(&self, role: &str, peer: SocketAddr, headers: &HeaderMap) {
         use std::io::Write;
         let said = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let word = |text: &str| {

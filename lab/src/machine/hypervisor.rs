@@ -69,10 +69,10 @@ impl Hypervisor {
         }
         // Whoever comes second waits for the first one's trial, which has a limit.
         let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
-        chosen.get_or_insert_with(|| self.judge(tell)).clone()
+        chosen.get_or_insert_with(|| self.probe(tell)).clone()
     }
 
-    fn judge(&self, tell: impl Fn(&str)) -> Verdict {
+    fn probe(&self, tell: impl Fn(&str)) -> Verdict {
         let emulation = |why: &str| Verdict::new(Accelerator::Tcg, why.to_owned());
         // Another program than the usual one may know another way.
         if self.program == QEMU

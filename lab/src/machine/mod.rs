@@ -34,16 +34,16 @@ pub enum MachineError {
     Setting { name: &'static str, known: &'static str },
     #[error("{name} can't be started: {source}")]
     Start { name: String, source: io::Error },
-    #[error("{} ended ({status}) before {:?} came; QEMU: {qemu}\n{}", wait.name, wait.wanted, wait.look())]
+    #[error("{} ended ({status}) before {:?} came; QEMU: {qemu}\n{}", wait.name, wait.wanted, wait.hint())]
     Ended { wait: Box<Unmet>, status: String, qemu: String },
-    #[error("{} failed before {:?} came: {line}\n{}", wait.name, wait.wanted, wait.look())]
+    #[error("{} failed before {:?} came: {line}\n{}", wait.name, wait.wanted, wait.hint())]
     Failed { wait: Box<Unmet>, line: String },
     #[error(
         "{} stopped before {:?} came: {stop}\n{}\n{}",
-        wait.name, wait.wanted, remedy(*stop, *accelerator, &wait.dir), wait.look()
+        wait.name, wait.wanted, remedy(*stop, *accelerator, &wait.dir), wait.hint()
     )]
     Stopped { wait: Box<Unmet>, stop: Stop, accelerator: Accelerator },
-    #[error("{}: no {:?} within {} s\n{}", wait.name, wait.wanted, limit.as_secs(), wait.look())]
+    #[error("{}: no {:?} within {} s\n{}", wait.name, wait.wanted, limit.as_secs(), wait.hint())]
     Silent { wait: Box<Unmet>, limit: Duration },
     #[error("{name} does not take the command {command}: {reason}")]
     Command { name: String, command: String, reason: String },
@@ -63,7 +63,7 @@ pub struct Unmet {
 }
 
 impl Unmet {
-    fn look(&self) -> String {
+    fn hint(&self) -> String {
         let Self { dir, tail, .. } = self;
         format!(
             "its console.log, qemu.log and qmp.log are in {}; the console ends so:\n{tail}",

@@ -21,7 +21,7 @@ const LINE_LIMIT: u64 = 1 << 20;
 const STATE: &str = "state";
 
 /// Where QEMU connects to when it starts.
-pub(super) struct Door {
+pub(super) struct MonitorSocket {
     listener: UnixListener,
     path: PathBuf,
 }
@@ -49,7 +49,7 @@ struct State {
     answer: Option<(u64, Value)>,
 }
 
-impl Door {
+impl MonitorSocket {
     /// Waits for QEMU at a socket in the file system.
     pub(super) fn open(path: PathBuf) -> io::Result<Self> {
         match std::fs::remove_file(&path) {
@@ -74,7 +74,7 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for MonitorSocket {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }
@@ -226,12 +226,12 @@ mod tests {
 
     fn connected() -> (Qemu, Monitor, Console, io::PipeWriter) {
         let dir = tempfile::tempdir().unwrap();
-        let door = Door::open(dir.path().join("qmp")).unwrap();
-        assert!(door.accept().unwrap().is_none());
+        let socket = MonitorSocket::open(dir.path().join("qmp")).unwrap();
+        assert!(socket.accept().unwrap().is_none());
         let stream = UnixStream::connect(dir.path().join("qmp")).unwrap();
         let (serial, machine) = io::pipe().unwrap();
         let console = Console::read(serial, &dir.path().join("console.log")).unwrap();
-        let accepted = door.accept().unwrap().unwrap();
+        let accepted = socket.accept().unwrap().unwrap();
         let monitor = Monitor::follow(accepted, console.clone(), &dir.path().join("qmp.log")).unwrap();
         let mut qemu = Qemu { dir, stream: BufReader::new(stream) };
         qemu.says(r#"{"QMP": {}}"#);

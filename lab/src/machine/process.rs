@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use super::console::{Console, Found};
-use super::monitor::{Door, Monitor};
+use super::monitor::{Monitor, MonitorSocket};
 use super::spec::{self, Spec};
 use super::stop::Stop;
 use super::{Accelerator, MachineError, Unmet};
@@ -45,7 +45,7 @@ impl Process {
         prepare(spec, dir)?;
         let (errors, socket) = (dir.join("qemu.log"), spec::monitor_path(dir));
         let log = File::options().create(true).append(true).open(&errors).map_err(at(&errors))?;
-        let door = Door::open(socket.clone()).map_err(at(&socket))?;
+        let socket = MonitorSocket::open(socket.clone()).map_err(at(&socket))?;
         command.args(accelerator.arguments()).args(spec.arguments(dir)?);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
         let start = |source| MachineError::Start { name: spec.name.clone(), source };
@@ -57,17 +57,17 @@ impl Process {
         let console = Console::read(serial, &log).map_err(at(&log))?;
         let (name, dir) = (spec.name.clone(), dir.to_owned());
         let mut process = Self { name, dir, accelerator, child, console, monitor: None };
-        process.connect(&door)?;
+        process.connect(&socket)?;
         tracing::debug!(machine = spec.name, dir = %process.dir.display(), "started");
         Ok(process)
     }
 
     /// Waits until QEMU connects to its monitor, which it does before the machine runs.
-    fn connect(&mut self, door: &Door) -> Result<(), MachineError> {
+    fn connect(&mut self, socket: &MonitorSocket) -> Result<(), MachineError> {
         let log = self.dir.join("qmp.log");
         let mut wait = self.wait(format_args!("QEMU of {}", self.name), CONNECT);
         loop {
-            if let Some(stream) = door.accept().map_err(at(&log))? {
+            if let Some(stream) = socket.accept().map_err(at(&log))? {
                 self.monitor = Some(Monitor::follow(stream, self.console.clone(), &log).map_err(at(&log))?);
                 return Ok(());
             }

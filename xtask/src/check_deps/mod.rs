@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::run::{cargo, say};
+use crate::run::{cargo, print_line};
 
 /// Crates from the top down.
 const ORDER: &[&str] = &[
@@ -114,14 +114,14 @@ pub fn run() -> Result<()> {
     if !wrong.is_empty() {
         bail!("the order of the crates is broken:\n  {}", wrong.join("\n  "));
     }
-    say(&format!("crate order: {} crates, each uses only crates below it", ORDER.len()));
+    print_line(&format!("crate order: {} crates, each uses only crates below it", ORDER.len()));
     for (sources, modules) in storeys::check()? {
-        say(&format!("order within {sources}: {modules} modules, each uses only modules below it"));
+        print_line(&format!("order within {sources}: {modules} modules, each uses only modules below it"));
     }
     let (files, in_circles) = circles::check()?;
-    say(&format!("circles: {in_circles} of {files} files stand in some, none more than are known"));
+    print_line(&format!("circles: {in_circles} of {files} files stand in some, none more than are known"));
     let long = sizes::check()?;
-    say(&format!("sizes: no file is too long, and {long} functions are that may be"));
+    print_line(&format!("sizes: no file is too long, and {long} functions are that may be"));
     Ok(())
 }
 

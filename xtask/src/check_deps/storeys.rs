@@ -112,7 +112,7 @@ pub fn check() -> Result<Vec<(&'static str, usize)>> {
         let mut crate_root = Source { file: root().join(sources).join("lib.rs"), module: Vec::new() };
         let mut arrows = Vec::new();
         crate_root.read(&mut arrows)?;
-        let wrong = judge(storeys, exceptions, &arrows);
+        let wrong = violations(storeys, exceptions, &arrows);
         if !wrong.is_empty() {
             bail!("the order within {sources} is broken:\n  {}", wrong.join("\n  "));
         }
@@ -131,7 +131,7 @@ struct Arrow {
 }
 
 /// What is wrong: modules without a place, arrows back up, exceptions that nothing needs.
-fn judge(storeys: &[&[&str]], exceptions: &[(&str, &str)], arrows: &[Arrow]) -> Vec<String> {
+fn violations(storeys: &[&[&str]], exceptions: &[(&str, &str)], arrows: &[Arrow]) -> Vec<String> {
     let place = |name: &str| storeys.iter().position(|storey| storey.contains(&name));
     let mut wrong = BTreeSet::new();
     let mut upward: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
@@ -360,17 +360,17 @@ mod tests {
     #[test]
     fn arrows_up_are_wrong_unless_excepted() {
         let order: [&[&str]; 2] = [&["top", "side"], &["bottom"]];
-        assert_eq!(judge(&order, &[], &[arrow("top", "bottom")]), Vec::<String>::new());
+        assert_eq!(violations(&order, &[], &[arrow("top", "bottom")]), Vec::<String>::new());
         let up = [arrow("bottom", "top")];
-        assert_eq!(judge(&order, &[], &up), ["a.rs:1: bottom uses top, which is not below it"]);
-        assert_eq!(judge(&order, &[("bottom", "top")], &up), Vec::<String>::new());
-        let across = judge(&order, &[], &[arrow("top", "side")]);
+        assert_eq!(violations(&order, &[], &up), ["a.rs:1: bottom uses top, which is not below it"]);
+        assert_eq!(violations(&order, &[("bottom", "top")], &up), Vec::<String>::new());
+        let across = violations(&order, &[], &[arrow("top", "side")]);
         assert_eq!(across, ["a.rs:1: top uses side, which is not below it"]);
     }
 
     #[test]
     fn what_is_not_listed_or_not_needed_is_wrong() {
-        let wrong = judge(&[&["top"], &["bottom"]], &[("bottom", "top")], &[arrow("top", "cellar")]);
+        let wrong = violations(&[&["top"], &["bottom"]], &[("bottom", "top")], &[arrow("top", "cellar")]);
         assert_eq!(wrong.len(), 2, "{wrong:?}");
         assert!(wrong[0].starts_with("a.rs:1: cellar has no place"), "{wrong:?}");
         assert!(wrong[1].starts_with("bottom uses top no longer"), "{wrong:?}");

@@ -11,8 +11,9 @@ use anyhow::{Context, Error, Result, anyhow};
 use assisted_lab_tools::{kubernetes, on_path};
 use clap::ValueEnum;
 
+use crate::debian::is_root;
 use crate::run::{cache, tied};
-use crate::setup::{Part, is_root};
+use crate::setup::Part;
 
 /// Between two lines about progress.
 const TELL: Duration = Duration::from_secs(30);
@@ -83,7 +84,7 @@ impl Background {
             background.fail(&anyhow!("they need root, for a network of their own"));
         }
         background.queues.iter_mut().for_each(Queue::leave_out_what_is_there);
-        background.look(true);
+        background.advance(true);
         Ok(background)
     }
 
@@ -98,7 +99,7 @@ impl Background {
                 }
             }
         }
-        self.look(false);
+        self.advance(false);
     }
 
     /// Whether it is worth while to show something else until machines can start.
@@ -119,10 +120,10 @@ impl Background {
     pub fn await_machines(&mut self) -> bool {
         while !self.is_ready() {
             std::thread::sleep(Duration::from_millis(200));
-            self.look(true);
+            self.advance(true);
         }
         // Also begins with what machines don't wait for.
-        self.look(true);
+        self.advance(true);
         self.failed.is_none()
     }
 
@@ -132,22 +133,22 @@ impl Background {
     }
 
     /// Goes on with what has come to its end; tells now and then how far everything is, when the screen is free for it.
-    pub fn look(&mut self, tell: bool) {
+    pub fn advance(&mut self, tell: bool) {
         for number in 0..self.queues.len() {
-            if let Err(error) = self.look_at(number) {
+            if let Err(error) = self.advance_queue(number) {
                 self.fail(&error);
             }
         }
         if tell {
-            self.news.drain(..).for_each(|line| say(&line));
+            self.news.drain(..).for_each(|line| print_line(&line));
             if self.told.elapsed() >= TELL {
                 self.told = Instant::now();
-                self.tell();
+                self.print_progress();
             }
         }
     }
 
-    fn look_at(&mut self, number: usize) -> Result<()> {
+    fn advance_queue(&mut self, number: usize) -> Result<()> {
         let is_ready = self.is_ready();
         let Some(queue) = self.queues.get_mut(number) else { return Ok(()) };
         if let Some(mut running) = queue.running.take() {
@@ -188,7 +189,7 @@ impl Background {
         self.queues.iter().filter(|queue| queue.is_awaited)
     }
 
-    fn tell(&self) {
+    fn print_progress(&self) {
         let running: Vec<_> = self.queues.iter().filter_map(|queue| queue.running.as_ref()).collect();
         if running.is_empty() {
             return;
@@ -200,7 +201,7 @@ impl Background {
         } else {
             format!("virtual machines start in about {:.0} min", minutes(left).ceil())
         };
-        say(&format!("being made: {}; {machines}", parts.join(", ")));
+        print_line(&format!("being made: {}; {machines}", parts.join(", ")));
     }
 }
 
@@ -268,7 +269,7 @@ impl Running {
     }
 }
 
-fn say(line: &str) {
+fn print_line(line: &str) {
     eprintln!("--- in the background: {line}");
 }
 

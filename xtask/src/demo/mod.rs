@@ -104,8 +104,9 @@ impl Demo {
 fn first_build(background: &RefCell<Background>, packages: &[&str]) -> Result<()> {
     println!("=== {}: minutes the first time, on two cores", packages.join(", "));
     let mut cargo = build(packages).stdin(Stdio::null()).spawn().context("can't start cargo")?;
-    let status =
-        finish(&mut cargo, "the build of the programs", FIRST_BUILD, || background.borrow_mut().look(true))?;
+    let status = finish(&mut cargo, "the build of the programs", FIRST_BUILD, || {
+        background.borrow_mut().advance(true)
+    })?;
     if !status.success() {
         bail!("the programs can't be built ({status})");
     }

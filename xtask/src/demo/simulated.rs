@@ -160,7 +160,7 @@ fn serve(programs: &Path, dir: &Path, background: &RefCell<Background>) -> Resul
         if Instant::now() >= deadline {
             bail!("the service was not ready within {} s: see {}", START.as_secs(), log.display());
         }
-        background.borrow_mut().look(true);
+        background.borrow_mut().advance(true);
         std::thread::sleep(Duration::from_millis(50));
     }
 }
@@ -202,7 +202,7 @@ impl Cli<'_> {
     fn finish(&self, mut command: Command, args: &[&str], limit: Duration) -> Result<()> {
         let mut child = command.stdin(Stdio::null()).spawn().context("can't start assisted")?;
         let what = format!("assisted {}", args.join(" "));
-        if !finish(&mut child, &what, limit, || self.background.borrow_mut().look(false))?.success() {
+        if !finish(&mut child, &what, limit, || self.background.borrow_mut().advance(false))?.success() {
             bail!("{what} failed");
         }
         Ok(())
@@ -252,7 +252,7 @@ impl Cli<'_> {
                     self.dir.display()
                 );
             }
-            self.background.borrow_mut().look(true);
+            self.background.borrow_mut().advance(true);
             std::thread::sleep(Duration::from_millis(200));
         }
     }

@@ -6,8 +6,8 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
+use crate::debian::{Package, has_program, install};
 use crate::run::{cargo, root, step};
-use crate::setup::{self, Package, has_program};
 
 /// An architecture, as the kernel names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -118,7 +118,7 @@ impl Machine {
     /// Installs what building takes: Debian's packages, Rust's library.
     pub fn prepare(self) -> Result<()> {
         let tools = self.tools();
-        setup::install(tools.packages)?;
+        install(tools.packages)?;
         let mut ask = Command::new("rustc");
         ask.args(["--print", "target-libdir", "--target", tools.triple]).current_dir(root());
         let answer = ask.output().context("can't run rustc")?;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::{finish, root, say, tied};
+use crate::run::{finish, print_line, root, tied};
 
 /// Longest input, in bytes.
 const LONGEST: usize = 64 << 10;
@@ -79,7 +79,7 @@ impl Hunt {
             if told.elapsed() > TOLD {
                 told = Instant::now();
                 let state = fs::read_to_string(&log).unwrap_or_default();
-                say(state.lines().rfind(|line| line.starts_with('#')).unwrap_or("nothing so far"));
+                print_line(state.lines().rfind(|line| line.starts_with('#')).unwrap_or("nothing so far"));
             }
         })?;
         let text = fs::read_to_string(&log)?;
@@ -87,13 +87,13 @@ impl Hunt {
         let mut found = Vec::new();
         for entry in fs::read_dir(&folders.broken)? {
             let path = entry?.path();
-            found.push(settle(program, target, &path, &folders.kept)?);
+            found.push(minimise(program, target, &path, &folders.kept)?);
         }
         if !status.success() && found.is_empty() {
             bail!("the hunt in {target} failed ({status}):\n{}", end(&text));
         }
         if !found.is_empty() {
-            say(&format!("{target} is broken by an input:\n{}", end(&text)));
+            print_line(&format!("{target} is broken by an input:\n{}", end(&text)));
         }
         let tries = number("stat::number_of_executed_units:");
         let reached = reached(&text);
@@ -122,7 +122,7 @@ fn command(program: &Path, target: &str) -> Command {
 }
 
 /// Makes an input that breaks the target smaller, and keeps it among those of the project; where it is then.
-fn settle(program: &Path, target: &str, input: &Path, kept: &Path) -> Result<PathBuf> {
+fn minimise(program: &Path, target: &str, input: &Path, kept: &Path) -> Result<PathBuf> {
     let smaller = input.with_extension("smaller");
     let mut command = command(program, target);
     command.args([

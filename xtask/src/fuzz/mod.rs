@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::run::{cargo, root, say, step, target_dir, tied};
+use crate::run::{cargo, print_line, root, step, target_dir, tied};
 use hunt::{Folders, Hunt};
 
 /// Instruments all crates that the targets link: which edges are taken, how often, and what is compared with what.
@@ -56,7 +56,7 @@ impl Fuzz {
     pub fn run(&self) -> Result<()> {
         let all = targets()?;
         if self.list {
-            all.iter().for_each(|name| say(name));
+            all.iter().for_each(|name| print_line(name));
             return Ok(());
         }
         if let Some(unknown) = self.targets.iter().find(|name| !all.contains(name)) {
@@ -67,17 +67,22 @@ impl Fuzz {
         let limit = Duration::from_secs_f64(self.minutes * 60.0);
         let mut hunts = Vec::new();
         for (number, target) in wanted.iter().enumerate() {
-            say(&format!("--- {target} ({} of {}): {:.1} min", number + 1, wanted.len(), self.minutes));
+            print_line(&format!(
+                "--- {target} ({} of {}): {:.1} min",
+                number + 1,
+                wanted.len(),
+                self.minutes
+            ));
             let folders = Folders::of(target, &target_dir()?.join(FOLDER))?;
             let hunt = Hunt::run(&program, target, &folders, limit)?;
             if self.keep {
                 hunt::keep(&program, target, &folders)?;
             }
-            say(&hunt.line());
+            print_line(&hunt.line());
             hunts.push(hunt);
         }
-        say("\ntarget                  tries       reached   inputs   found");
-        hunts.iter().for_each(|hunt| say(&hunt.line()));
+        print_line("\ntarget                  tries       reached   inputs   found");
+        hunts.iter().for_each(|hunt| print_line(&hunt.line()));
         let found: usize = hunts.iter().map(|hunt| hunt.found.len()).sum();
         if found > 0 {
             bail!(

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::results::{Skip, Sum, skips, sum};
-use crate::run::{cargo, say, status, tied};
+use crate::run::{cargo, print_line, status, tied};
 
 /// A test program.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ impl Binary {
         let output = String::from_utf8_lossy(&std::fs::read(log)?).into_owned();
         let skips = skips(&skipped);
         for Skip { test, why } in &skips {
-            say(&format!("SKIPPED {test}: {why}"));
+            print_line(&format!("SKIPPED {test}: {why}"));
         }
         let status = status?;
         let sum = sum(&output, skips.len() as u64).with_context(|| format!("it ended with {status}"))?;

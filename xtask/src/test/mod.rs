@@ -109,7 +109,7 @@ pub fn run(test: Test) -> Result<()> {
         logs: target.join("xtask"),
         outcome: Arc::default(),
     });
-    for told in run.packages.iter().filter_map(|package| needs::told(package)) {
+    for told in run.packages.iter().filter_map(|package| needs::requirements(package)) {
         println!("{told}");
     }
     let whole = if run.everything { LONG_WHOLE } else { WHOLE };

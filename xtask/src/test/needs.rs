@@ -86,7 +86,7 @@ fn of_package(package: &str) -> Option<&'static Needs> {
 }
 
 /// What the tests of a crate find on the system or fail: for whoever runs them.
-pub fn told(package: &str) -> Option<String> {
+pub fn requirements(package: &str) -> Option<String> {
     let Needs { root, debian, .. } = of_package(package)?;
     let root = if *root { "root" } else { "" };
     let needs = [root, *debian].into_iter().filter(|need| !need.is_empty()).collect::<Vec<_>>();

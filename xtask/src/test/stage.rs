@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use crate::run::Log;
 
 /// Between two lines that tell what runs.
-const TELL: Duration = Duration::from_secs(30);
+const PRINT_INTERVAL: Duration = Duration::from_secs(30);
 
 /// What a stage keeps busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub fn run(stages: Vec<Stage>, workers: usize, whole: Duration, logs: &Path) -> 
         for worker in 0..workers {
             scope.spawn(move || all.work(worker));
         }
-        scope.spawn(|| all.tell());
+        scope.spawn(|| all.print_progress());
     });
     let mut ended = std::mem::take(&mut all.lock().ended);
     ended.sort_by_key(|stage| stage.began);
@@ -151,12 +151,13 @@ impl Workers {
     }
 
     /// Says every half minute what runs.
-    fn tell(&self) {
+    fn print_progress(&self) {
         let mut told = Instant::now();
         let mut board = self.lock();
         while !(board.waiting.is_empty() && board.running.is_empty()) {
-            (board, _) = self.changed.wait_timeout(board, TELL).unwrap_or_else(PoisonError::into_inner);
-            if told.elapsed() < TELL || board.running.is_empty() {
+            (board, _) =
+                self.changed.wait_timeout(board, PRINT_INTERVAL).unwrap_or_else(PoisonError::into_inner);
+            if told.elapsed() < PRINT_INTERVAL || board.running.is_empty() {
                 continue;
             }
             told = Instant::now();

@@ -65,7 +65,7 @@ fn read_functions(source: &str, functions: &mut Functions) -> Result<()> {
                 if let Some(name) = name.take() {
                     let function = functions.entry(name).or_default();
                     let mut local = BTreeSet::new();
-                    look(body.stream(), function, &mut local);
+                    collect_calls(body.stream(), function, &mut local);
                 }
             }
             _ => {}
@@ -75,13 +75,13 @@ fn read_functions(source: &str, functions: &mut Functions) -> Result<()> {
 }
 
 /// Notes remedies and calls. What has a name within the function is none of the functions beside it, unless a path leads to it.
-fn look(stream: TokenStream, function: &mut Function, local: &mut BTreeSet<String>) {
+fn collect_calls(stream: TokenStream, function: &mut Function, local: &mut BTreeSet<String>) {
     let tokens: Vec<_> = stream.into_iter().collect();
     for (index, token) in tokens.iter().enumerate() {
         let before = index.checked_sub(1).and_then(|before| tokens.get(before));
         let after = tokens.get(index + 1);
         match token {
-            TokenTree::Group(group) => look(group.stream(), function, local),
+            TokenTree::Group(group) => collect_calls(group.stream(), function, local),
             TokenTree::Literal(literal) => {
                 let text = literal.to_string();
                 let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));

@@ -68,7 +68,7 @@ pub struct OperatorFile {
     pub operator_install_file: PathBuf,
 }
 
-/// Where ids are left for other units.
+/// The file in which ids are left for other units of the host.
 #[derive(Args, Debug)]
 pub struct ClientConfig {
     #[arg(long, value_name = "FILE", default_value = "/etc/assisted/client_config")]
@@ -88,7 +88,7 @@ impl ClientConfig {
     }
 }
 
-/// What is said of hosts.
+/// The infra-env of hosts, and the folder of files that configure them.
 #[derive(Args, Debug)]
 pub struct HostFiles {
     /// Infra-env that the hosts register with

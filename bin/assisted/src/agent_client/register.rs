@@ -8,7 +8,7 @@ use assisted_client::{Client, ClusterFilter, InfraEnvFilter};
 use assisted_console::{Failure, file};
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive_extensions::agent_cluster_install::{AgentClusterInstall, ClusterImageSetReference};
-use assisted_kubeapi::Problem;
+use assisted_kubeapi::SyncError;
 use assisted_kubeapi::cluster::{ClusterSpec, overrides};
 use assisted_kubeapi::infra_env::{self, InfraEnvSpec};
 use assisted_kubeapi::objects::{self, Document};
@@ -36,7 +36,7 @@ pub async fn cluster(
     config: &ClientConfig,
 ) -> Result<(), Failure> {
     let (deployment, install, set) = read_cluster(files)?;
-    let wrong = |problem: Problem| Failure::Usage(problem.to_string());
+    let wrong = |problem: SyncError| Failure::Usage(problem.to_string());
     let spec = ClusterSpec::resolve(&deployment, &install, &set).map_err(wrong)?;
     let existing = client.list_clusters(&ClusterFilter::default()).await?;
     let mut cluster = match existing.as_slice() {
@@ -92,7 +92,7 @@ pub async fn infra_env(client: &Client, files: &Manifests, config: &ClientConfig
                 LocalObjectReference { name: secret.metadata.name.clone().unwrap_or_default() };
             add(&mut set, Document::Secret(secret))?;
             check_labels(&object, &set)?;
-            let wrong = |problem: Problem| Failure::Usage(problem.to_string());
+            let wrong = |problem: SyncError| Failure::Usage(problem.to_string());
             let spec = InfraEnvSpec::resolve(&object, &set).map_err(wrong)?;
             let mut params = spec.create(cluster.as_ref()).map_err(wrong)?;
             params.image_type = Some(files.image_type);

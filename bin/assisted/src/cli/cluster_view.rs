@@ -44,7 +44,7 @@ impl View {
         self.cluster.as_ref()
     }
 
-    /// Takes a change in; what of it is worth a line.
+    /// Updates the view by a change; the line to print about it, if it is worth one.
     pub fn apply(&mut self, change: Change) -> Option<String> {
         match change {
             // What follows replaces the rest; hosts that have gone meanwhile do not come again.

@@ -233,7 +233,7 @@ impl Polled {
             if self.is_known {
                 tokio::time::sleep(INTERVAL).await;
             }
-            match look(context, id).await {
+            match fetch(context, id).await {
                 Ok((cluster, events)) => self.compare(cluster, events),
                 Err(Error::Unreachable { .. }) if self.is_known => {}
                 Err(error) if error.status() == Some(404) && self.cluster.is_some() => {
@@ -278,7 +278,7 @@ impl Polled {
     }
 }
 
-async fn look(context: &Context, id: ClusterId) -> Result<(Cluster, Vec<Event>), Error> {
+async fn fetch(context: &Context, id: ClusterId) -> Result<(Cluster, Vec<Event>), Error> {
     let cluster = context.client.get_cluster(id).await?;
     let filter = EventFilter {
         cluster_id: Some(id),

@@ -4,7 +4,7 @@ use assisted_console::Failure;
 use clap::Args;
 
 use super::common::Context;
-use super::save::Place;
+use super::save::SaveTo;
 
 /// Files that open the cluster; the service gives them out as such.
 const CREDENTIALS: &[&str] = &["kubeconfig", "kubeconfig-noingress", "kubeadmin-password"];
@@ -24,7 +24,7 @@ pub struct Download {
     ])]
     file: String,
     #[command(flatten)]
-    place: Place,
+    place: SaveTo,
 }
 
 impl Download {

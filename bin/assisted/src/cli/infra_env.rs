@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 
 use super::common::{Context, host_name};
 use super::progress;
-use super::save::Place;
+use super::save::SaveTo;
 
 /// Between two looks at hosts that are waited for.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -182,7 +182,7 @@ pub struct Download {
     #[arg(value_parser = ["discovery.ign", "ipxe-script", "static-network-config"])]
     file: String,
     #[command(flatten)]
-    place: Place,
+    place: SaveTo,
 }
 
 #[derive(Args, Debug)]

@@ -9,8 +9,8 @@ use assisted_seal::{Key, KeyFile, Keyring, Keys, SealedFile};
 use assisted_store::Store;
 use clap::Subcommand;
 
-use crate::serve::place::Place;
 use crate::serve::secrets::key_file;
+use crate::serve::storage::StorageArgs;
 use crate::serve::{files, identity};
 
 /// Rounds in which everything that is written meanwhile is sealed anew.
@@ -21,23 +21,23 @@ pub enum Command {
     /// Show which keys there are, and whether all secrets are sealed with the newest
     List {
         #[command(flatten)]
-        place: Place,
+        storage: StorageArgs,
     },
     /// Seal all secrets with a new key; the old one still opens what it has sealed. Services that read the same key file may run.
     /// What was ended midway is gone on with
     Rotate {
         #[command(flatten)]
-        place: Place,
+        storage: StorageArgs,
     },
     /// Forget the keys that nothing is sealed with any more. No service may run that does not know the newest
     Forget {
         #[command(flatten)]
-        place: Place,
+        storage: StorageArgs,
     },
 }
 
 /// What the commands work on.
-struct Parts {
+struct KeyTools {
     file: KeyFile,
     keys: Keys,
     ring: Keyring,
@@ -47,10 +47,10 @@ struct Parts {
     token_key: SealedFile,
 }
 
-impl Parts {
-    async fn open(place: &Place) -> Result<Self, Failure> {
+impl KeyTools {
+    async fn open(storage: &StorageArgs) -> Result<Self, Failure> {
         let settings = Settings::from_env(&|name| std::env::var(name).ok()).map_err(Failure::refused)?;
-        let data_dir = place.data_dir(&settings.http.work_dir).map_err(|error| refused(&error))?;
+        let data_dir = storage.data_dir(&settings.http.work_dir).map_err(|error| refused(&error))?;
         let file = key_file(&settings.seal, &data_dir);
         // A database is made where there is none: that is not what anybody wants here.
         if !file.exists() {
@@ -60,7 +60,7 @@ impl Parts {
             )));
         }
         let keys = file.read().await.map_err(Failure::refused)?;
-        let store = place.store(&settings, &data_dir).await.map_err(|error| refused(&error))?;
+        let store = storage.store(&settings, &data_dir).await.map_err(|error| refused(&error))?;
         // Before anything is changed: are these the keys of the database at all?
         let ring = Keyring::new(keys.clone());
         store.unlock(&ring).await.map_err(Failure::refused)?;
@@ -107,58 +107,58 @@ fn refused(error: &anyhow::Error) -> Failure {
 impl Command {
     pub async fn run(self) -> Result<(), Failure> {
         match self {
-            Self::List { place } => list(&Parts::open(&place).await?).await,
-            Self::Rotate { place } => rotate(Parts::open(&place).await?).await,
-            Self::Forget { place } => forget(Parts::open(&place).await?).await,
+            Self::List { storage } => list(&KeyTools::open(&storage).await?).await,
+            Self::Rotate { storage } => rotate(KeyTools::open(&storage).await?).await,
+            Self::Forget { storage } => forget(KeyTools::open(&storage).await?).await,
         }
     }
 }
 
-async fn list(parts: &Parts) -> Result<(), Failure> {
-    let Keys { seals, next, opens } = &parts.keys;
+async fn list(tools: &KeyTools) -> Result<(), Failure> {
+    let Keys { seals, next, opens } = &tools.keys;
     let opens = opens.iter().map(|key| (key, "opens what it has sealed"));
     let next = next.iter().map(|key| (key, "is next"));
     let rows = [(seals, "seals")].into_iter().chain(next).chain(opens);
     line(&table(["KEY", "WHAT IT DOES"], rows.map(|(key, what)| [key.id().to_string(), what.to_owned()])))?;
-    line(if parts.is_done().await? {
+    line(if tools.is_done().await? {
         "\nAll secrets are sealed with the key that seals."
     } else {
         "\nNot all secrets are sealed with the key that seals: start the service, or `assisted admin keys rotate`."
     })
 }
 
-async fn rotate(mut parts: Parts) -> Result<(), Failure> {
+async fn rotate(mut tools: KeyTools) -> Result<(), Failure> {
     // What was ended midway has a key that is next, or one that seals and has not sealed everything.
-    if parts.keys.next.is_none() && parts.is_done().await? {
-        parts.keys.next = Some(Key::generate().map_err(Failure::refused)?);
+    if tools.keys.next.is_none() && tools.is_done().await? {
+        tools.keys.next = Some(Key::generate().map_err(Failure::refused)?);
         line("a new key is in the key file; services learn it now")?;
-        parts.write().await?;
-        parts.store.unlock(&parts.ring).await.map_err(Failure::refused)?;
+        tools.write().await?;
+        tools.store.unlock(&tools.ring).await.map_err(Failure::refused)?;
     }
-    if let Some(next) = parts.keys.next.take() {
+    if let Some(next) = tools.keys.next.take() {
         // Everybody has it, and the database has noted it, before the first value is sealed with it.
-        parts.keys.opens.push(std::mem::replace(&mut parts.keys.seals, next));
-        parts.write().await?;
+        tools.keys.opens.push(std::mem::replace(&mut tools.keys.seals, next));
+        tools.write().await?;
     }
-    parts.seal().await?;
+    tools.seal().await?;
     line(
         "All secrets are sealed with the new key. The old one still opens: keep it until every service has the new one, then",
     )?;
     line("  assisted admin keys forget")
 }
 
-async fn forget(mut parts: Parts) -> Result<(), Failure> {
-    if parts.keys.next.is_some() || !parts.is_done().await? {
+async fn forget(mut tools: KeyTools) -> Result<(), Failure> {
+    if tools.keys.next.is_some() || !tools.is_done().await? {
         return Err(Failure::Refused(
             "not all secrets are sealed with the newest key: run `assisted admin keys rotate` first"
                 .to_owned(),
         ));
     }
     // What somebody has sealed meanwhile with an old one.
-    parts.seal().await?;
-    parts.store.forget_other_keys().await.map_err(Failure::refused)?;
-    let count = parts.keys.opens.len();
-    parts.keys.opens.clear();
-    parts.write().await?;
-    line(&format!("{count} keys are forgotten; {} seals", parts.keys.seals.id()))
+    tools.seal().await?;
+    tools.store.forget_other_keys().await.map_err(Failure::refused)?;
+    let count = tools.keys.opens.len();
+    tools.keys.opens.clear();
+    tools.write().await?;
+    line(&format!("{count} keys are forgotten; {} seals", tools.keys.seals.id()))
 }

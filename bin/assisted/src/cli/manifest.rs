@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use clap::{Args, Subcommand};
 
 use super::common::Context;
-use super::save::Place;
+use super::save::SaveTo;
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -39,7 +39,7 @@ pub enum Command {
         #[command(flatten)]
         folder: Folder,
         #[command(flatten)]
-        place: Place,
+        place: SaveTo,
     },
     /// Take manifests away from a cluster
     Delete {

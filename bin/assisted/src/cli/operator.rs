@@ -21,26 +21,26 @@ pub enum Command {
     /// List operators: what each needs; with a cluster, which of them the cluster has and which its hosts could take
     List {
         #[command(flatten)]
-        of: Of,
+        of: ForCluster,
     },
     /// Show what an operator needs; with a cluster, what it would add to which host, and which hosts fail and why
     Show {
         /// Name, as `assisted operator list` shows it
         name: String,
         #[command(flatten)]
-        of: Of,
+        of: ForCluster,
     },
 }
 
 /// What operators are looked at for.
 #[derive(Args, Debug)]
-pub struct Of {
+pub struct ForCluster {
     /// For a cluster (id, beginning of an id, or name)
     #[arg(long, value_name = "CLUSTER")]
     cluster: Option<String>,
 }
 
-impl Of {
+impl ForCluster {
     async fn cluster(&self, context: &Context) -> Result<Option<Cluster>, Failure> {
         match &self.cluster {
             Some(meant) => Ok(Some(context.cluster(meant).await?)),

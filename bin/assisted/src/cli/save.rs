@@ -12,13 +12,13 @@ use super::progress;
 
 /// Where a file goes.
 #[derive(Args, Clone, Debug)]
-pub struct Place {
+pub struct SaveTo {
     /// Where to save it; - is standard output [default: its name, in this folder]
     #[arg(long, value_name = "PATH")]
     to: Option<PathBuf>,
 }
 
-impl Place {
+impl SaveTo {
     /// Saves a file of this name, unless another place is chosen. From the start it is readable to its owner only.
     pub async fn save(&self, name: &str, download: Download) -> Result<(), Failure> {
         let path = self.to.clone().unwrap_or_else(|| PathBuf::from(name));

@@ -60,7 +60,7 @@ pub fn read(info: &str) -> Vec<Validation> {
     groups.into_iter().flatten().flat_map(|(_, group)| group.unwrap_or_default()).collect()
 }
 
-/// How many hold.
+/// How many validations hold, as one line.
 pub fn summary(all: &[Validation]) -> String {
     let pending = all.iter().filter(|validation| validation.status == "pending").count();
     let failing = all.iter().filter(|validation| !validation.holds()).count() - pending;

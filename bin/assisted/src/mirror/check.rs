@@ -10,7 +10,7 @@ use assisted_console::{Failure, Global};
 use assisted_core::policy::Versions;
 use assisted_imageserver::Probe;
 use assisted_release::mirror::{Mirrors, Source};
-use assisted_release::{Bundle, Depth, Reference, Retry, Session, Survey, Wanted};
+use assisted_release::{AvailabilityChecker, Bundle, Depth, Reference, Retry, Session, Wanted};
 use assisted_service::generator::openshift::RegistryAccess;
 use assisted_wire::cluster_params::CpuArchitecture;
 use clap::Args;
@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::plan::{NeededFile, Plan, Puller};
-use super::question::Question;
+use super::selection::SelectionArgs;
 use super::{access, settings};
 use crate::cli::progress;
 use crate::image_options::{Fetch, When};
@@ -36,7 +36,7 @@ const RETRY: Retry =
 #[derive(Args, Debug)]
 pub struct Check {
     #[command(flatten)]
-    question: Question,
+    selection: SelectionArgs,
     /// A plan that `assisted mirror plan -o json` made elsewhere, instead of one that is made now
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cluster", "openshift_version", "release_image", "operators"])]
     plan: Option<PathBuf>,
@@ -116,7 +116,7 @@ impl Check {
         let access = access(&settings, RETRY)?;
         let plan = match &self.plan {
             Some(path) => kept(path)?,
-            None => self.question.plan(&settings, &access, global).await?,
+            None => self.selection.plan(&settings, &access, global).await?,
         };
         let report = self.check(&plan, &access).await?;
         show(global.output, &report, |report| report.table(self.all))?;
@@ -127,12 +127,12 @@ impl Check {
     }
 
     async fn check(&self, plan: &Plan, access: &RegistryAccess) -> Result<Report, Failure> {
-        let session = access.registries.session(self.question.pull_secret()?);
+        let session = access.registries.session(self.selection.pull_secret()?);
         let reader = session.clone();
         let depth = if self.layers { Depth::Layers } else { Depth::Manifest };
         let release = parse(&plan.release)?;
         let checked = Checked {
-            survey: Survey::new(session, depth, plan.architectures.clone()),
+            checker: AvailabilityChecker::new(session, depth, plan.architectures.clone()),
             mirrors: access.registries.mirrors(),
             local: self.local(access),
             beside: access.release_mirror.as_ref().unwrap_or(&release).clone(),
@@ -196,7 +196,7 @@ fn parse(image: &str) -> Result<Reference, Failure> {
 
 /// A check that is under way.
 struct Checked<'a> {
-    survey: Survey,
+    checker: AvailabilityChecker,
     mirrors: &'a Mirrors,
     /// Registries that are mirrors.
     local: BTreeSet<String>,
@@ -356,7 +356,7 @@ impl Checked<'_> {
     }
 
     async fn ask(&self, wanted: &Reference, places: Vec<Source>) -> Found {
-        match timeout_at(self.until, self.survey.locate(wanted, places)).await {
+        match timeout_at(self.until, self.checker.locate(wanted, places)).await {
             Ok(Ok(at)) => Found::At(at),
             Ok(Err(error)) => Found::Nowhere(error.to_string()),
             Err(_) => Found::NotAsked,

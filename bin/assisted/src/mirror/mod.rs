@@ -4,7 +4,7 @@
 mod check;
 mod forms;
 mod plan;
-mod question;
+mod selection;
 
 use assisted_config::Settings;
 use assisted_console::output::{line, show};
@@ -16,7 +16,7 @@ use clap::{Args, Subcommand};
 use check::Check;
 use forms::Form;
 use plan::Plan;
-use question::Question;
+use selection::SelectionArgs;
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -31,7 +31,7 @@ pub enum Command {
 #[derive(Args, Debug)]
 pub struct PlanOf {
     #[command(flatten)]
-    question: Question,
+    selection: SelectionArgs,
     /// Write what other tools take: image-set for oc-mirror; mirror-set, the objects that tell a cluster of mirrors; registries-conf for
     /// REGISTRIES_CONF_FILE
     #[arg(long, value_enum, value_name = "FORM")]
@@ -56,7 +56,7 @@ impl PlanOf {
         let form = self.form.map(|form| form.to(self.to.as_deref())).transpose()?;
         let settings = settings()?;
         let access = access(&settings, Retry::default())?;
-        let plan = self.question.plan(&settings, &access, global).await?;
+        let plan = self.selection.plan(&settings, &access, global).await?;
         match form {
             None => show(global.output, &plan, Plan::table),
             Some(form) => line(form.write(&plan)?.trim_end()),

@@ -14,8 +14,8 @@ use assisted_service::generator::openshift::RegistryAccess;
 use assisted_wire::cluster_params::CpuArchitecture;
 use serde::{Deserialize, Serialize};
 
-/// What is to be installed.
-pub(super) struct Thought {
+/// What was selected to be installed.
+pub(super) struct Selection {
     pub release: Reference,
     pub architecture: CpuArchitecture,
     pub operators: Vec<&'static Operator>,
@@ -84,29 +84,29 @@ pub(super) struct NeededFile {
 impl Plan {
     /// What an installation takes; reads its release.
     pub(super) async fn of(
-        thought: &Thought,
+        selection: &Selection,
         policy: &Policy,
         access: &RegistryAccess,
         session: &Session,
     ) -> Result<Self, Failure> {
-        let read = access.release_mirror.as_ref().unwrap_or(&thought.release);
-        let several = thought.architecture == CpuArchitecture::Multi;
-        let wanted = if several { image::host() } else { thought.architecture };
+        let read = access.release_mirror.as_ref().unwrap_or(&selection.release);
+        let several = selection.architecture == CpuArchitecture::Multi;
+        let wanted = if several { image::host() } else { selection.architecture };
         let release = session.release(read, wanted).await.map_err(Failure::refused)?;
         let architectures =
-            if several { release.architectures().to_vec() } else { vec![thought.architecture] };
+            if several { release.architectures().to_vec() } else { vec![selection.architecture] };
         if !release.architectures().contains(&architecture::normal(wanted)) {
             return Err(Failure::Refused(format!(
                 "the release {} is not for {wanted}: name one that serves it with --release-image",
-                thought.release
+                selection.release
             )));
         }
         let mut pinned = release.pinned();
-        pinned.repository = thought.release.repository.clone();
+        pinned.repository = selection.release.repository.clone();
         Ok(Self {
             release: pinned.to_string(),
-            images: images(thought, policy, &release, &architectures),
-            catalogues: catalogues(&thought.operators, &release.version, policy),
+            images: images(selection, policy, &release, &architectures),
+            catalogues: catalogues(&selection.operators, &release.version, policy),
             files: files(&release.version, &architectures, policy)?,
             version: release.version,
             architectures,
@@ -140,7 +140,7 @@ impl Plan {
 }
 
 fn images(
-    thought: &Thought,
+    selection: &Selection,
     policy: &Policy,
     release: &Release,
     architectures: &[CpuArchitecture],
@@ -152,7 +152,7 @@ fn images(
         is_component: false,
     };
     // As clusters are told of it.
-    let mut all = vec![needed("release", &thought.release.to_string(), Puller::Cluster)];
+    let mut all = vec![needed("release", &selection.release.to_string(), Puller::Cluster)];
     let components = release.components().iter().map(|(name, image)| NeededImage {
         is_component: true,
         ..needed(name, &image.to_string(), Puller::Cluster)

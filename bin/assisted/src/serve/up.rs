@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 
 use super::reached::Reached;
-use super::{Serve, images, place};
+use super::{Serve, images, storage};
 
 /// An address of a network for documents: nothing is sent there, it is only asked which way would be taken.
 const ELSEWHERE: [(IpAddr, IpAddr); 2] = [
@@ -28,7 +28,7 @@ pub struct Up {
     #[arg(long, default_value_t = 8090)]
     port: u16,
     #[command(flatten)]
-    place: place::Place,
+    storage: storage::StorageArgs,
     /// What generates the files that hosts are installed with: openshift, or simulation, for simulated hosts only
     /// [default: GENERATOR, else openshift]
     #[arg(long)]
@@ -44,7 +44,7 @@ impl Up {
         let serve = Serve {
             listen: SocketAddr::new(listen(address), self.port),
             port: None,
-            place: self.place,
+            storage: self.storage,
             allow_unauthenticated: false,
             generator: self.generator,
             images: self.images,

@@ -72,12 +72,12 @@ fn assisted(url: &str, dir: &Path, args: &[&str]) -> Output {
 /// Service and image service in one, with one infra-env.
 struct Server {
     url: String,
-    told: Arc<Told>,
+    served: Arc<Served>,
     // Ends with the test.
     _runtime: tokio::runtime::Runtime,
 }
 
-struct Told {
+struct Served {
     url: String,
     image: Vec<u8>,
     tag: String,
@@ -91,7 +91,7 @@ fn serve(image: Vec<u8>, tag: &str, breaks: Option<usize>) -> Server {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let told = Arc::new(Told {
+    let served = Arc::new(Served {
         url: url.clone(),
         image,
         tag: tag.to_owned(),
@@ -104,14 +104,14 @@ fn serve(image: Vec<u8>, tag: &str, breaks: Option<usize>) -> Server {
         .route(infra_envs, get(|| async { answer(&json!([infra_env()])) }))
         .route(
             &format!("{infra_envs}/{ID}/downloads/image-url"),
-            get(|State(told): State<Arc<Told>>| async move {
-                answer(&json!({"url": format!("{}/image.iso", told.url), "expires_at": "0001-01-01T00:00:00.000Z"}))
+            get(|State(served): State<Arc<Served>>| async move {
+                answer(&json!({"url": format!("{}/image.iso", served.url), "expires_at": "0001-01-01T00:00:00.000Z"}))
             }),
         )
         .route("/image.iso", get(send))
-        .with_state(Arc::clone(&told));
+        .with_state(Arc::clone(&served));
     runtime.spawn(async move { axum::serve(listener, router).await.unwrap() });
-    Server { url, told, _runtime: runtime }
+    Server { url, served, _runtime: runtime }
 }
 
 fn answer(body: &Value) -> impl IntoResponse + use<> {
@@ -126,40 +126,40 @@ fn infra_env() -> Value {
 }
 
 /// The image, or the part of it that is asked for.
-async fn send(State(told): State<Arc<Told>>, headers: HeaderMap) -> axum::response::Response {
-    let first = told.requests.fetch_add(1, Ordering::SeqCst) == 0;
+async fn send(State(served): State<Arc<Served>>, headers: HeaderMap) -> axum::response::Response {
+    let first = served.requests.fetch_add(1, Ordering::SeqCst) == 0;
     let header = |name| headers.get(name).map(|value| value.to_str().unwrap().to_owned());
-    let same = header(header::IF_RANGE).is_none_or(|tag| tag == told.tag);
+    let same = header(header::IF_RANGE).is_none_or(|tag| tag == served.tag);
     let range = header(header::RANGE).filter(|_| same).map(|range| {
         let (start, end) = range.strip_prefix("bytes=").unwrap().split_once('-').unwrap();
-        (start.parse::<usize>().unwrap(), end.parse::<usize>().map_or(told.image.len(), |end| end + 1))
+        (start.parse::<usize>().unwrap(), end.parse::<usize>().map_or(served.image.len(), |end| end + 1))
     });
     let (status, start, end) = match range {
-        Some((start, _)) if start >= told.image.len() => {
-            let all = format!("bytes */{}", told.image.len());
+        Some((start, _)) if start >= served.image.len() => {
+            let all = format!("bytes */{}", served.image.len());
             return (StatusCode::RANGE_NOT_SATISFIABLE, [(header::CONTENT_RANGE, all)]).into_response();
         }
-        Some((start, end)) => (StatusCode::PARTIAL_CONTENT, start, end.min(told.image.len())),
-        None => (StatusCode::OK, 0, told.image.len()),
+        Some((start, end)) => (StatusCode::PARTIAL_CONTENT, start, end.min(served.image.len())),
+        None => (StatusCode::OK, 0, served.image.len()),
     };
-    let bytes = Bytes::copy_from_slice(&told.image[start..end]);
+    let bytes = Bytes::copy_from_slice(&served.image[start..end]);
     let len = bytes.len();
-    let body = match told.breaks.filter(|_| first) {
+    let body = match served.breaks.filter(|_| first) {
         Some(breaks) => {
-            told.sent.fetch_add(breaks as u64, Ordering::SeqCst);
+            served.sent.fetch_add(breaks as u64, Ordering::SeqCst);
             let pieces = [Ok(bytes.slice(..breaks)), Err(std::io::Error::other("broken"))];
             Body::from_stream(futures::stream::iter(pieces))
         }
         None => {
-            told.sent.fetch_add(len as u64, Ordering::SeqCst);
+            served.sent.fetch_add(len as u64, Ordering::SeqCst);
             Body::from(bytes)
         }
     };
     Response::builder()
         .status(status)
         .header(header::CONTENT_LENGTH, len)
-        .header(header::CONTENT_RANGE, format!("bytes {start}-{}/{}", end - 1, told.image.len()))
-        .header(header::ETAG, &told.tag)
+        .header(header::CONTENT_RANGE, format!("bytes {start}-{}/{}", end - 1, served.image.len()))
+        .header(header::ETAG, &served.tag)
         .body(body)
         .unwrap()
 }
@@ -215,9 +215,9 @@ fn of_an_address_only_what_is_needed_is_fetched() {
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((json["volume_id"].as_str(), json["kind"].as_str()), (Some(VOLUME_ID), Some("full")));
     assert!(
-        server.told.sent.load(Ordering::SeqCst) < 2 << 20,
+        server.served.sent.load(Ordering::SeqCst) < 2 << 20,
         "{} bytes",
-        server.told.sent.load(Ordering::SeqCst)
+        server.served.sent.load(Ordering::SeqCst)
     );
 }
 
@@ -240,9 +240,9 @@ fn a_broken_download_goes_on_by_itself() {
     let name = format!("{ID}-discovery.iso");
     assert_eq!(names(to.path()), std::slice::from_ref(&name));
     assert!(std::fs::read(to.path().join(name)).unwrap() == image);
-    assert_eq!(server.told.requests.load(Ordering::SeqCst), 2);
+    assert_eq!(server.served.requests.load(Ordering::SeqCst), 2);
     // What had arrived may have been less than what was sent before the break, but it was not all fetched again.
-    assert!(server.told.sent.load(Ordering::SeqCst) < 2 * image.len() as u64);
+    assert!(server.served.sent.load(Ordering::SeqCst) < 2 * image.len() as u64);
 }
 
 fn parts(dir: &Path) -> [PathBuf; 2] {
@@ -265,7 +265,7 @@ fn an_interrupted_download_goes_on_when_the_image_is_the_same() {
         assert!(output.status.success(), "{}", text(&output.stderr));
         assert_eq!(names(to.path()), ["a.iso"]);
         assert!(std::fs::read(to.path().join("a.iso")).unwrap() == image);
-        assert_eq!(server.told.sent.load(Ordering::SeqCst), fetched as u64);
+        assert_eq!(server.served.sent.load(Ordering::SeqCst), fetched as u64);
     }
     // All of it was there: only its name was missing.
     let to = tempfile::tempdir().unwrap();
@@ -275,7 +275,7 @@ fn an_interrupted_download_goes_on_when_the_image_is_the_same() {
     let server = serve(image, "\"one\"", None);
     let output = assisted(&server.url, to.path(), &["iso", "download", "demo", "--to", "a.iso"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert_eq!((names(to.path()), server.told.sent.load(Ordering::SeqCst)), (vec!["a.iso".to_owned()], 0));
+    assert_eq!((names(to.path()), server.served.sent.load(Ordering::SeqCst)), (vec!["a.iso".to_owned()], 0));
 }
 
 #[test]

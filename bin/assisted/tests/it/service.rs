@@ -150,7 +150,7 @@ impl Service {
 
     /// The code by which the first administrator is made, as the service prints it.
     pub fn setup_code(&self) -> String {
-        let line = self.server.said("--setup").unwrap();
+        let line = self.server.wait_for_line("--setup").unwrap();
         line.split_whitespace().skip_while(|word| *word != "--setup").nth(1).unwrap().to_owned()
     }
 

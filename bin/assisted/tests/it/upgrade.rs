@@ -147,7 +147,7 @@ fn hosts_and_controllers_of_earlier_releases_install_a_cluster() {
 }
 
 /// Lays a database as an earlier release has left it; the texts are those of PostgreSQL.
-fn lay(path: &Path, script: &str) {
+fn write_script(path: &Path, script: &str) {
     let script = script
         .replace("bigserial primary key", "integer primary key autoincrement")
         .replace("uuid '", "x'")
@@ -171,7 +171,7 @@ fn databases_of_every_earlier_schema_are_served() {
             // The key of the rows was never one: a service would ask for its file.
             script.push_str("delete from seal_keys;\n");
         }
-        lay(&dir.path().join("assisted.db"), &script);
+        write_script(&dir.path().join("assisted.db"), &script);
         let service =
             Service::on_with_env(dir, &[("GENERATOR", "simulation"), ("ENABLE_IMAGE_SERVICE", "false")]);
         let clusters = service.json(&["cluster", "list"]);

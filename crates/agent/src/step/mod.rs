@@ -139,25 +139,25 @@ impl HostSteps {
         self
     }
 
-    /// Where the host's programs are.
+    /// Sets where the host's programs are found.
     pub fn tools(mut self, tools: Tools) -> Self {
         self.tools = tools;
         self
     }
 
-    /// What installs.
+    /// Sets the program that installs.
     pub fn installer(mut self, installer: Installer) -> Self {
         self.installer = installer;
         self
     }
 
-    /// Where files stand until the machine's next start.
+    /// Sets the folder of files that last until the machine starts again.
     pub fn runtime_dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.runtime_dir = dir.into();
         self
     }
 
-    /// Where logs are collected from and put together.
+    /// Sets the folders that logs are collected from and put together in.
     pub fn log_dirs(mut self, dirs: LogDirs) -> Self {
         self.log_dirs = dirs;
         self

@@ -49,7 +49,7 @@ pub(crate) enum Auth {
     Accounts(Box<Accounts>),
 }
 
-/// Those who show a token.
+/// What tokens are verified by: those of agents, of URLs and of people.
 pub(crate) struct Tokens {
     /// Of agents and URLs.
     verifier: Verifier,
@@ -114,7 +114,7 @@ impl Auth {
     ///
     /// # Errors
     ///
-    /// It can't be had.
+    /// What verifies tokens, such as the keys of a provider, can't be fetched.
     pub(crate) async fn start(&self) -> Result<(), AuthError> {
         match self {
             Self::Accounts(accounts) => Ok(accounts.start(Timestamp::now()).await?),

@@ -152,7 +152,7 @@ impl Budget {
 }
 
 impl Reservation {
-    /// Takes room until there is enough for so many bytes.
+    /// Reserves memory until there is enough for a body of so many bytes.
     pub(crate) fn reserve(&mut self, bytes: usize) -> Result<(), ApiError> {
         let held = self.of_all.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         let more = bytes.div_ceil(PIECE).saturating_sub(held);

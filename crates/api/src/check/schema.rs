@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-/// One place of a body.
+/// A member, item or whole of a body, with what is required of its value.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) kind: Kind,

@@ -1,4 +1,4 @@
-//! Judges a body that has been read: what is required is there, and each value keeps to its bounds.
+//! Checks a body that has been read: what is required is there, and each value keeps to its bounds.
 //!
 //! Only the first breach is reported, in order of the members' names (service-api §1.3).
 
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::schema::{Kind, Node, Rules};
 
-/// Judges a body; the error is the text of the answer.
+/// Checks a body; the error is the text of the answer.
 pub(crate) fn validate(node: &Node, value: &Value) -> Result<(), String> {
     at(node, value, None)
 }

@@ -3,6 +3,7 @@
 use assisted_wire::cluster::ClusterValidationId;
 use assisted_wire::host::HostValidationId;
 use assisted_wire::operator::SupportedOperator;
+use assisted_wire::step::StepType;
 use assisted_wire::support_level::FeatureSupportLevelId;
 use serde_json::Value;
 
@@ -58,7 +59,8 @@ fn added_values() -> impl Iterator<Item = &'static str> {
     let clusters = ClusterValidationId::ADDED.iter().map(|(value, _)| value.as_str());
     let features = FeatureSupportLevelId::ADDED.iter().map(|(value, _)| value.as_str());
     let operators = SupportedOperator::ADDED.iter().map(|(value, _)| value.as_str());
-    hosts.chain(clusters).chain(features).chain(operators)
+    let steps = StepType::ADDED.iter().map(|(value, _)| value.as_str());
+    hosts.chain(clusters).chain(features).chain(operators).chain(steps)
 }
 
 pub(super) const ADDITIONS: &[Addition] = &[

@@ -1,4 +1,4 @@
-//! What each route answers.
+//! The handlers of the routes by which people log in and manage users and tokens.
 
 use assisted_auth::UserError;
 use assisted_auth::oidc::Provider;

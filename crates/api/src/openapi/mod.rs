@@ -19,7 +19,7 @@ pub fn openapi() -> Value {
     document::document()
 }
 
-/// The same as Swagger 2.0.
+/// The document as Swagger 2.0.
 pub fn swagger() -> Value {
     swagger::document()
 }

@@ -152,7 +152,7 @@ impl Api {
     ///
     /// # Errors
     ///
-    /// It can't be had.
+    /// It can't be fetched.
     pub async fn start(&self) -> Result<(), AuthError> {
         self.parts.auth.start().await
     }

@@ -15,7 +15,7 @@ fn application(status: u16, reason: &str) -> (u16, Value) {
 }
 
 /// An answer without the address of the page that explains it.
-fn told((status, mut body): (u16, Value)) -> (u16, Value) {
+fn without_href((status, mut body): (u16, Value)) -> (u16, Value) {
     let href = body.as_object_mut().and_then(|body| body.remove("href"));
     if status >= 400 && body["kind"] == "Error" {
         let href = href.unwrap_or_default();
@@ -69,7 +69,7 @@ async fn of_what_there_is_not() {
             application(500, "record not found"),
         ),
     ] {
-        assert_eq!(told(server.call(method.clone(), &path, body).await), expected, "{method} {path}");
+        assert_eq!(without_href(server.call(method.clone(), &path, body).await), expected, "{method} {path}");
     }
     for (method, path, body) in [
         (Method::GET, "", None),
@@ -187,7 +187,7 @@ async fn twice_and_in_the_wrong_order() {
         (Method::DELETE, format!("/v2/infra-envs/{infra_env}"), None, (204, Value::Null)),
         (Method::DELETE, format!("/v2/infra-envs/{infra_env}"), None, application(404, "record not found")),
     ] {
-        assert_eq!(told(server.call(method.clone(), &path, body).await), expected, "{method} {path}");
+        assert_eq!(without_href(server.call(method.clone(), &path, body).await), expected, "{method} {path}");
     }
     // The first of two members was not applied either.
     assert_eq!(server.call(Method::GET, &host, None).await.0, 404);

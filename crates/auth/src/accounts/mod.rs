@@ -66,7 +66,7 @@ impl From<FetchError> for AccountError {
     }
 }
 
-/// Somebody who has an account.
+/// An account of the external service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     pub user_name: String,
@@ -76,7 +76,7 @@ pub struct Account {
     pub role: Role,
 }
 
-/// Those who have an account.
+/// Finds accounts by tokens and pull secrets, and remembers them for a while.
 pub struct Accounts {
     keys: Keys,
     ocm: Ocm,
@@ -174,7 +174,7 @@ impl Accounts {
     ///
     /// # Errors
     ///
-    /// It is nobody's, or nobody can say.
+    /// The pull secret is of no account, or the account service does not answer.
     pub async fn agent(&self, pull_secret: &Secret, now: Timestamp) -> Result<Account, AccountError> {
         if let Some(account) = self.agents.get(pull_secret.expose(), now) {
             return Ok(account);

@@ -45,7 +45,7 @@ struct Token {
 }
 
 #[derive(Deserialize)]
-struct Whose {
+struct TokenHolder {
     account: Holder,
 }
 
@@ -80,7 +80,7 @@ impl Ocm {
         now: Timestamp,
     ) -> Result<(String, String), AccountError> {
         let body = json!({"authorization_token": pull_secret.expose()});
-        let found: Whose = self
+        let found: TokenHolder = self
             .ask("OCM-AuthenticatePullSecret", "api/accounts_mgmt/v1/token_authorization", &body, now)
             .await?;
         if found.account.username.is_empty() {

@@ -14,9 +14,9 @@ use crate::digest;
 /// How long an attempt may take.
 pub const LOGIN_LIFE: SignedDuration = SignedDuration::from_mins(10);
 
-/// An attempt that begins.
+/// A log-in by the authorization code flow that has been started.
 #[derive(Clone, Debug)]
-pub struct Beginning {
+pub struct StartedLogin {
     /// Where the browser goes.
     pub url: Url,
     /// What the browser keeps meanwhile.
@@ -30,12 +30,12 @@ fn derived(seed: &Secret, what: &str) -> String {
 }
 
 impl Provider {
-    /// Begins an attempt.
+    /// Starts a log-in.
     ///
     /// # Errors
     ///
     /// The provider can't be asked, or this service does not know where it would send the browser back to.
-    pub async fn begin(&self, now: Timestamp) -> Result<Beginning, ProviderError> {
+    pub async fn begin(&self, now: Timestamp) -> Result<StartedLogin, ProviderError> {
         let redirect = self.redirect()?;
         let endpoints = self.endpoints(now).await?;
         let seed = Secret::from(BASE64_URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>()));
@@ -50,7 +50,7 @@ impl Provider {
             .append_pair("nonce", &derived(&seed, "nonce"))
             .append_pair("code_challenge", &challenge)
             .append_pair("code_challenge_method", "S256");
-        Ok(Beginning { url, seed })
+        Ok(StartedLogin { url, seed })
     }
 
     /// Ends an attempt: `state` and `code` are what the browser brings from the provider, `seed` what it kept.

@@ -13,7 +13,7 @@ const GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 /// Longer texts are no codes of devices.
 const LONGEST_CODE: usize = 4096;
 
-/// What a question for the end of it finds.
+/// How far a log-in by a device code is.
 #[derive(Debug)]
 pub enum Waiting {
     /// Somebody has agreed.

@@ -24,7 +24,7 @@ use crate::fetch::{self, FetchError, LONGEST};
 use crate::jwks::Keys;
 use claims::{Claims, Wanted};
 
-pub use code::{Beginning, LOGIN_LIFE};
+pub use code::{LOGIN_LIFE, StartedLogin};
 pub use device::Waiting;
 
 /// Algorithms by which tokens may be signed: those with a key of which the provider alone has the private half.
@@ -79,7 +79,7 @@ pub enum ProviderError {
     Unsupported(&'static str),
 }
 
-/// Somebody whom the provider knows.
+/// A person, as the identity provider describes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
     /// Of whom the provider speaks, whatever name it has now; by this somebody is known again.

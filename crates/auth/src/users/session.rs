@@ -19,7 +19,7 @@ pub(super) const SESSION: &str = "session";
 
 const WRONG: &str = "the user name or the password is wrong";
 
-/// Somebody whose token is good.
+/// A user whose token is valid.
 #[derive(Clone, Debug)]
 pub struct Authenticated {
     pub user: User,
@@ -106,7 +106,7 @@ impl Users {
     ///
     /// # Errors
     ///
-    /// It is not good, or no more.
+    /// The token is not valid, or has expired.
     pub async fn authenticate(&self, token: &str, now: Timestamp) -> Result<Authenticated, UserError> {
         let found = self.store.user_token(&digest::of(token), now).await?;
         let (row, token) =

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use assisted_backup::{DataFile, Manifest, Place, RestoreError, Source, restore, write};
+use assisted_backup::{DataFile, Destination, Manifest, RestoreError, Source, restore, write};
 use assisted_base::http::Trust;
 use assisted_blob::{Blob, Key, S3};
 use assisted_core::model::cluster::ClusterRecord;
@@ -123,7 +123,8 @@ impl World {
             (DataFile::TokenKey, self.dir.path().join("token-key.pem")),
             (DataFile::SealKeys, self.key_path()),
         ];
-        restore(archive, Place { database: &self.database, options: &options, files: &files, data }).await
+        restore(archive, Destination { database: &self.database, options: &options, files: &files, data })
+            .await
     }
 
     /// Whether nothing was put here.

@@ -5,14 +5,16 @@
 //! token of this process.
 
 mod cmd;
+mod container;
 mod coprocess;
 mod output;
 mod tools;
 
 pub use cmd::Cmd;
+pub use container::is_contained;
 pub use coprocess::Coprocess;
 pub use output::{CmdError, CmdOutput};
-pub use tools::{Tools, is_contained};
+pub use tools::Tools;
 
 /// Where agents, installers and controllers find their token; no program that they run is to find it too.
 pub const TOKEN_VARIABLE: &str = "PULL_SECRET_TOKEN";

@@ -348,17 +348,17 @@ impl ControlPlaneReconciler {
         };
         let conditions = plane.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
         let was_upgraded = find(conditions, "UpgradeCompleted").is_some();
-        let judgement = upgrade::judge(&before, &wanted, was_upgraded);
-        report.distribution_version = Some(judgement.current.unwrap_or_default());
-        for statement in judgement.statements {
+        let upgrade_status = upgrade::assess(&before, &wanted, was_upgraded);
+        report.distribution_version = Some(upgrade_status.current.unwrap_or_default());
+        for statement in upgrade_status.statements {
             report.say(statement);
         }
-        if let Some(update) = judgement.update {
+        if let Some(update) = upgrade_status.update {
             let mut after = before.clone();
             after.spec.desired_update = Some(update);
             workload::limited(write::object(&api, &before, &after, Guard::Version)).await?;
         }
-        if !judgement.is_over {
+        if !upgrade_status.is_over {
             report.again(UPGRADE);
         }
         Ok(())

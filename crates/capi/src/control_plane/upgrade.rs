@@ -19,7 +19,7 @@ pub(super) struct Wanted<'a> {
 
 /// What follows.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Judgement {
+pub(super) struct UpgradeStatus {
     /// The version that the cluster runs; none: no installation of it is over yet.
     pub(super) current: Option<String>,
     /// What the cluster is told.
@@ -29,8 +29,8 @@ pub(super) struct Judgement {
     pub(super) is_over: bool,
 }
 
-/// Judges the version of a cluster. `was_upgraded`: whether an upgrade was told before, so that its end is told as well.
-pub(super) fn judge(cluster: &ClusterVersion, wanted: &Wanted<'_>, was_upgraded: bool) -> Judgement {
+/// Assesses the version of a cluster. `was_upgraded`: whether an upgrade was told before, so that its end is told as well.
+pub(super) fn assess(cluster: &ClusterVersion, wanted: &Wanted<'_>, was_upgraded: bool) -> UpgradeStatus {
     let status = cluster.status.clone().unwrap_or_default();
     let current = status.history.iter().find(|entry| entry.state == "Completed");
     let current = current.map(|entry| entry.version.clone());
@@ -45,15 +45,15 @@ pub(super) fn judge(cluster: &ClusterVersion, wanted: &Wanted<'_>, was_upgraded:
         told.map(|condition| condition.message.clone()).unwrap_or_default()
     };
     let version = version::plain(wanted.version);
-    let mut judgement = Judgement { current: current.clone(), ..Judgement::default() };
+    let mut upgrade_status = UpgradeStatus { current: current.clone(), ..UpgradeStatus::default() };
     // The first version is that of the installation.
-    let Some(current) = current else { return judgement };
+    let Some(current) = current else { return upgrade_status };
     if current == version && !in_progress {
-        judgement.is_over = true;
+        upgrade_status.is_over = true;
         if was_upgraded {
-            judgement.statements.push(says::UPGRADE_COMPLETED.with(&[]));
+            upgrade_status.statements.push(says::UPGRADE_COMPLETED.with(&[]));
         }
-        return judgement;
+        return upgrade_status;
     }
     let has_failed = is("Failing", "True") || is("ReleaseAccepted", "False") || is("Invalid", "True");
     let update = update(wanted);
@@ -62,19 +62,19 @@ pub(super) fn judge(cluster: &ClusterVersion, wanted: &Wanted<'_>, was_upgraded:
     if !is_asked {
         match update {
             Some(update) => {
-                judgement.update = Some(update);
-                judgement.statements.push(says::UPGRADE_AVAILABLE.with(&[]));
-                judgement.statements.push(says::UPGRADE_PENDING.with(&[version, ""]));
+                upgrade_status.update = Some(update);
+                upgrade_status.statements.push(says::UPGRADE_AVAILABLE.with(&[]));
+                upgrade_status.statements.push(says::UPGRADE_PENDING.with(&[version, ""]));
             }
             None => {
                 let why = "the release image can't be found out";
-                judgement.statements.push(says::UPGRADE_IMAGE_UNAVAILABLE.with(&[why]));
-                judgement.statements.push(says::UPGRADE_PENDING.with(&[version, why]));
+                upgrade_status.statements.push(says::UPGRADE_IMAGE_UNAVAILABLE.with(&[why]));
+                upgrade_status.statements.push(says::UPGRADE_PENDING.with(&[version, why]));
             }
         }
-        return judgement;
+        return upgrade_status;
     }
-    judgement.statements.push(if has_failed {
+    upgrade_status.statements.push(if has_failed {
         let problem = message(&|kind, status| {
             [("Failing", "True"), ("ReleaseAccepted", "False"), ("Invalid", "True")].contains(&(kind, status))
         });
@@ -84,7 +84,7 @@ pub(super) fn judge(cluster: &ClusterVersion, wanted: &Wanted<'_>, was_upgraded:
     } else {
         says::UPGRADE_PENDING.with(&[version, &message(&|_, status| status == "True")])
     });
-    judgement
+    upgrade_status
 }
 
 /// What a cluster is told: a final version of the usual repositories by its number, so that it checks signature and preconditions;
@@ -131,8 +131,8 @@ mod tests {
         Wanted { version, repository: None, image: Some("r/i@sha256:a") }
     }
 
-    fn told(judgement: &Judgement) -> Vec<(&str, &str)> {
-        judgement.statements.iter().map(|told| (told.reason, told.message.as_str())).collect()
+    fn told(upgrade_status: &UpgradeStatus) -> Vec<(&str, &str)> {
+        upgrade_status.statements.iter().map(|told| (told.reason, told.message.as_str())).collect()
     }
 
     #[test]
@@ -140,11 +140,11 @@ mod tests {
         let old = json!([["4.20.1", "Completed"]]);
         let idle = json!([["Available", "True", "Done applying 4.20.1"], ["Progressing", "False", ""]]);
         let before = cluster(&old, &idle, "4.20.1", &Value::Null);
-        let same = judge(&before, &wanted("4.20.1"), false);
+        let same = assess(&before, &wanted("4.20.1"), false);
         assert!(same.is_over && same.statements.is_empty() && same.update.is_none());
-        assert_eq!(told(&judge(&before, &wanted("4.20.1"), true)), [("UpgradeCompleted", "")]);
+        assert_eq!(told(&assess(&before, &wanted("4.20.1"), true)), [("UpgradeCompleted", "")]);
 
-        let asks = judge(&before, &wanted("4.20.10"), false);
+        let asks = assess(&before, &wanted("4.20.10"), false);
         assert_eq!(asks.update, Some(Update { version: "4.20.10".to_owned(), ..Update::default() }));
         assert_eq!(told(&asks)[1], ("UpgradePending", "upgrade to version 4.20.10 is pending\n"));
         assert_eq!(asks.current.as_deref(), Some("4.20.1"));
@@ -152,7 +152,7 @@ mod tests {
 
         // It is asked for once.
         let asked = cluster(&old, &idle, "4.20.1", &json!({"version": "4.20.10"}));
-        let waits = judge(&asked, &wanted("4.20.10"), true);
+        let waits = assess(&asked, &wanted("4.20.10"), true);
         assert_eq!(waits.update, None);
         assert_eq!(
             told(&waits),
@@ -161,7 +161,7 @@ mod tests {
         let both = json!([["4.20.10", "Partial"], ["4.20.1", "Completed"]]);
         let works = json!([["Progressing", "True", "Working towards 4.20.10: 10% complete"]]);
         let applied = json!({"version": "4.20.10"});
-        let works = judge(&cluster(&both, &works, "4.20.10", &applied), &wanted("4.20.10"), true);
+        let works = assess(&cluster(&both, &works, "4.20.10", &applied), &wanted("4.20.10"), true);
         assert_eq!(
             told(&works),
             [(
@@ -169,13 +169,13 @@ mod tests {
                 "upgrade to version 4.20.10 in progress\nWorking towards 4.20.10: 10% complete"
             )]
         );
-        let silent = judge(&cluster(&both, &json!([]), "4.20.10", &applied), &wanted("4.20.10"), true);
+        let silent = assess(&cluster(&both, &json!([]), "4.20.10", &applied), &wanted("4.20.10"), true);
         assert_eq!(told(&silent), [("UpgradeInProgress", "upgrade to version 4.20.10 in progress\n")]);
         let fails = json!([["Failing", "True", "no"], ["Progressing", "True", "still"]]);
-        let fails = judge(&cluster(&both, &fails, "4.20.10", &applied), &wanted("4.20.10"), true);
+        let fails = assess(&cluster(&both, &fails, "4.20.10", &applied), &wanted("4.20.10"), true);
         assert_eq!(told(&fails), [("UpgradeFailed", "upgrade to version 4.20.10 has failed\nno")]);
         let refused = json!([["ReleaseAccepted", "False", "not recommended"]]);
-        let refused = judge(&cluster(&old, &refused, "4.20.1", &applied), &wanted("4.20.10"), true);
+        let refused = assess(&cluster(&old, &refused, "4.20.1", &applied), &wanted("4.20.10"), true);
         assert_eq!(
             told(&refused),
             [("UpgradeFailed", "upgrade to version 4.20.10 has failed\nnot recommended")]
@@ -190,8 +190,8 @@ mod tests {
             "4.20.1",
             &Value::Null,
         );
-        let judgement = judge(&first, &wanted("4.20.1"), false);
-        assert_eq!(judgement, Judgement::default());
+        let upgrade_status = assess(&first, &wanted("4.20.1"), false);
+        assert_eq!(upgrade_status, UpgradeStatus::default());
     }
 
     #[test]
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(of("4.21.0-rc.1", None), image);
         assert_eq!(update(&Wanted { image: None, ..wanted("4.21.0-rc.1") }), None);
         let before = cluster(&json!([["4.20.1", "Completed"]]), &json!([]), "4.20.1", &Value::Null);
-        let lost = judge(&before, &Wanted { image: None, ..wanted("4.21.0-rc.1") }, false);
+        let lost = assess(&before, &Wanted { image: None, ..wanted("4.21.0-rc.1") }, false);
         let unavailable =
             ("UpgradeImageUnavailable", "upgrade unavailable: the release image can't be found out");
         assert!(told(&lost).contains(&unavailable), "{:?}", told(&lost));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use assisted_kubeapi::admission::review;
 use assisted_kubeapi::admission::{Denial, Verdict};
-use assisted_kubeapi::webhook_server::listener::{self, Answers, Place, Refused};
+use assisted_kubeapi::webhook_server::listener::{self, Endpoint, Refused, WebhookHandler};
 use assisted_kubeapi::webhook_server::profile::{self, ProfileError};
 use assisted_kubeapi::webhook_server::rotator::CertificateRotator;
 use assisted_kubeapi::webhook_server::target::Target;
@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::trust::Placed;
+use super::trust::RegisteredWebhooks;
 use super::{CONVERT, Rule, Webhooks, conversion};
 
 /// How a provider's webhooks are served.
@@ -71,10 +71,10 @@ pub async fn serve(
             (followed.tls, followed.following)
         }
     };
-    let answers = Arc::new(Provider(options.webhooks));
-    let serving = tokio::spawn(listener::serve(listener, tls, answers, stop.clone()));
+    let handler = Arc::new(Provider(options.webhooks));
+    let serving = tokio::spawn(listener::serve(listener, tls, handler, stop.clone()));
     let names = [options.namespace.as_str(), options.webhooks.name];
-    let placed = Placed { webhooks: options.webhooks, target: options.target };
+    let placed = RegisteredWebhooks { webhooks: options.webhooks, target: options.target };
     let rotator = CertificateRotator::of(client, names, placed, certified);
     tokio::select! {
         () = stop.cancelled() => {}
@@ -97,17 +97,17 @@ impl Provider {
     }
 }
 
-impl Answers for Provider {
+impl WebhookHandler for Provider {
     /// Whoever lists objects in another version has all that it is given at a time converted at once.
     const MOST_BYTES: usize = 64 * 1024 * 1024;
 
     const MOST_AT_A_TIME: usize = 4;
 
-    fn place(&self, path: &str) -> Place {
+    fn endpoint(&self, path: &str) -> Endpoint {
         if path == CONVERT || self.rule(path).is_some() {
-            return Place::Webhook;
+            return Endpoint::Webhook;
         }
-        Place::Nothing("there is no such webhook")
+        Endpoint::Nothing("there is no such webhook")
     }
 
     async fn answer(&self, path: &str, body: Bytes) -> Result<Value, Refused> {
@@ -121,8 +121,8 @@ impl Answers for Provider {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(Refused::new(StatusCode::BAD_REQUEST, error)),
             Err(error) => {
-                tracing::error!(%error, path, "a review can't be judged");
-                Err(Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "the review can't be judged"))
+                tracing::error!(%error, path, "a review can't be answered");
+                Err(Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "the review can't be answered"))
             }
         }
     }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use assisted_kube::error::optional;
 use assisted_kube::watch::events;
 use assisted_kube::write::{self, Guard};
-use assisted_kubeapi::webhook_server::rotator::{MANAGER, Trusting};
+use assisted_kubeapi::webhook_server::rotator::{MANAGER, WebhookRegistration};
 use assisted_kubeapi::webhook_server::target::Target;
 use futures::stream::{Stream, StreamExt};
 use k8s_openapi::api::admissionregistration::v1::{
@@ -29,12 +29,12 @@ use super::{CONVERT, Rule, Webhooks};
 const TIMEOUT_SECONDS: i32 = 10;
 
 /// Where a provider's webhooks are, and what they answer for.
-pub(super) struct Placed {
+pub(super) struct RegisteredWebhooks {
     pub(super) webhooks: &'static Webhooks,
     pub(super) target: Target,
 }
 
-impl Trusting for Placed {
+impl WebhookRegistration for RegisteredWebhooks {
     fn names(&self) -> Vec<String> {
         self.target.names()
     }
@@ -49,7 +49,7 @@ impl Trusting for Placed {
         all
     }
 
-    async fn place(&self, client: &Client, bundle: &str) -> Result<(), kube::Error> {
+    async fn register(&self, client: &Client, bundle: &str) -> Result<(), kube::Error> {
         let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
         for name in self.webhooks.definitions {
             // Whoever installs it later is told of by a watch.

@@ -176,7 +176,7 @@ impl Approver {
                     );
                 }
                 Err(error) => {
-                    warn!(error = chain(&error), "no event tells yet of a request that is not approved");
+                    warn!(error = chain(&error), "no event reports yet a request that is not approved");
                     return;
                 }
             }

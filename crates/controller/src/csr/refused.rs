@@ -1,8 +1,8 @@
-//! Requests that are not approved: each is logged when its reason changes, and told once as an event, with the command
+//! Requests that are not approved: each is logged when its reason changes, and reported once as an event, with the command
 //! that lets the node in.
 //!
 //! Whoever has the bootstrapper's credentials can make requests without end, under nearly any name: what is remembered,
-//! told and shown of them is bounded.
+//! reported and shown of them is bounded.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,7 +32,7 @@ struct Entry {
     node: Option<String>,
     why: Rejection,
     since: Instant,
-    told: bool,
+    reported: bool,
 }
 
 /// The requests that wait for somebody else.
@@ -40,13 +40,13 @@ struct Entry {
 pub(super) struct RejectedRequests {
     /// By their unique ids: a name may be used again.
     requests: BTreeMap<String, Entry>,
-    /// When the period began, and the events that were told in it.
+    /// When the period began, and the events that were reported in it.
     period: Option<(Instant, u32)>,
     /// Whether the log has said that no more can be remembered.
     full: bool,
 }
 
-/// What is to be told.
+/// What is to be reported.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Notice {
     Request { uid: String, text: String, props: String },
@@ -78,14 +78,14 @@ impl RejectedRequests {
         } else if self.requests.len() >= REMEMBERED {
             if !self.full {
                 warn!(
-                    "more than {REMEMBERED} requests for certificates are not approved: no further ones are told"
+                    "more than {REMEMBERED} requests for certificates are not approved: no further ones are reported"
                 );
             }
             self.full = true;
             return;
         } else {
             let node = rules::node_name(&request.spec);
-            let entry = Entry { name: name.clone(), node, why: why.clone(), since: now, told: false };
+            let entry = Entry { name: name.clone(), node, why: why.clone(), since: now, reported: false };
             self.requests.insert(uid, entry);
         }
         warn!(request = shown(&name), why = cut(&why.to_string()), "not approved");
@@ -97,7 +97,7 @@ impl RejectedRequests {
         let (uid, entry) = self
             .requests
             .iter()
-            .find(|(_, entry)| !entry.told && now.duration_since(entry.since) >= grace)?;
+            .find(|(_, entry)| !entry.reported && now.duration_since(entry.since) >= grace)?;
         if self.period.is_some_and(|(begin, _)| now.duration_since(begin) >= PERIOD) {
             self.period = None;
         }
@@ -116,7 +116,7 @@ impl RejectedRequests {
         if let Notice::Request { uid, .. } = notice
             && let Some(entry) = self.requests.get_mut(uid)
         {
-            entry.told = true;
+            entry.reported = true;
         }
     }
 }
@@ -205,25 +205,25 @@ mod tests {
         Rejection::UnknownHost { name: name.to_owned() }
     }
 
-    /// Everything that is due, as it is told.
+    /// Everything that is due, as it is reported.
     fn all(refused: &mut RejectedRequests, now: Instant) -> Vec<Event> {
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         while let Some(notice) = refused.due(now, GRACE) {
             refused.reported(&notice);
-            told.push(notice.event(ClusterId::default(), DateTime(jiff::Timestamp::UNIX_EPOCH)));
+            reported.push(notice.event(ClusterId::default(), DateTime(jiff::Timestamp::UNIX_EPOCH)));
         }
-        told
+        reported
     }
 
     #[test]
-    fn a_refused_request_is_told_once() {
+    fn a_refused_request_is_reported_once() {
         let (mut refused, start) = (RejectedRequests::default(), Instant::now());
         let request = kubelets("1", "csr-x7k2p");
         refused.record(&request, &Rejection::NoNode { name: "w".to_owned() }, start);
         assert!(all(&mut refused, start + GRACE / 2).is_empty(), "it may resolve itself");
         refused.record(&request, &unknown("w"), start + GRACE / 2);
-        let told = all(&mut refused, start + GRACE);
-        let texts: Vec<_> = told.iter().map(|event| event.message.as_str()).collect();
+        let reported = all(&mut refused, start + GRACE);
+        let texts: Vec<_> = reported.iter().map(|event| event.message.as_str()).collect();
         assert_eq!(
             texts,
             [
@@ -231,10 +231,10 @@ mod tests {
               If the machine is yours, let it in with: oc adm certificate approve csr-x7k2p"
             ]
         );
-        let props: Value = serde_json::from_str(&told[0].props).unwrap();
+        let props: Value = serde_json::from_str(&reported[0].props).unwrap();
         assert_eq!(props["command"], "oc adm certificate approve csr-x7k2p");
         refused.record(&request, &Rejection::NoNames, start + GRACE);
-        assert!(all(&mut refused, start + GRACE * 9).is_empty(), "it was told");
+        assert!(all(&mut refused, start + GRACE * 9).is_empty(), "it was reported");
 
         // Decided, and asked again under the same name.
         refused.forget("csr-x7k2p", Some("2"));
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_for_others_are_not_told() {
+    fn requests_for_others_are_not_reported() {
         let (mut refused, start) = (RejectedRequests::default(), Instant::now());
         for signer in ["kubernetes.io/kube-apiserver-client", "network.openshift.io/signer"] {
             refused.record(&request(signer, "ovn", signer), &Rejection::Organizations, start);
@@ -260,9 +260,9 @@ mod tests {
             refused.record(request, &unknown("w"), start);
         }
         assert_eq!(refused.requests.len(), REMEMBERED);
-        let told = all(&mut refused, start + GRACE);
-        assert_eq!(told.len(), 21);
-        assert!(told[20].message.starts_with("More requests"), "{told:?}");
+        let reported = all(&mut refused, start + GRACE);
+        assert_eq!(reported.len(), 21);
+        assert!(reported[20].message.starts_with("More requests"), "{reported:?}");
         assert!(all(&mut refused, start + PERIOD).is_empty());
         assert_eq!(all(&mut refused, start + GRACE + PERIOD).len(), 21);
         for request in &pending {
@@ -279,8 +279,8 @@ mod tests {
         {
             let (mut refused, start) = (RejectedRequests::default(), Instant::now());
             refused.record(&kubelets("1", name), &unknown(&long), start);
-            let told = all(&mut refused, start + GRACE);
-            let event = &told[0];
+            let reported = all(&mut refused, start + GRACE);
+            let event = &reported[0];
             assert!(!event.message.contains("oc adm"), "{}", event.message);
             assert!(event.message.contains("oc get csr"), "{}", event.message);
             assert!(

@@ -36,7 +36,7 @@ const STAGES: &[FinalizingStage] = &[
     FinalizingStage::Done,
 ];
 
-/// Why an installation can't be finished; the service is told the text (installer-and-controller §B6).
+/// Why an installation can't be finished; the service gets the text (installer-and-controller §B6).
 #[derive(Debug, thiserror::Error)]
 enum FinishError {
     #[error("Stopped waiting for cluster operators to be available: {0}")]
@@ -87,7 +87,7 @@ pub(crate) async fn finish(context: &Context, stop: &CancellationToken) {
             CompletionParams { is_success: false, error_info, data }
         }
     };
-    let told = poll_until(stop, context.config.intervals.operators, None, async || {
+    let reported = poll_until(stop, context.config.intervals.operators, None, async || {
         context
             .service
             .complete(&completion)
@@ -95,15 +95,15 @@ pub(crate) async fn finish(context: &Context, stop: &CancellationToken) {
             .map_err(|error| warn!(error = chain(&error), "completion is not taken yet"))
             .ok()
     });
-    if told.await.is_ok() {
-        info!(success = completion.is_success, "completion is told");
+    if reported.await.is_ok() {
+        info!(success = completion.is_success, "the end is reported");
     }
 }
 
-/// The stages, as they are reached and told.
+/// The stages, as they are reached and reported.
 pub(super) struct Stages<'a> {
     context: &'a Context,
-    /// What an earlier life of this controller has told already.
+    /// What an earlier life of this controller has reported already.
     reached: Option<FinalizingStage>,
     /// Whether the cluster is to take over the images of its nodes first.
     awaits_images: bool,
@@ -117,12 +117,12 @@ impl Stages<'_> {
         if self.reached.is_some_and(|reached| place(reached) >= place(stage)) {
             return;
         }
-        let told = poll_until(self.stop, self.context.config.intervals.resync, None, async || {
-            let told = self.context.service.stage(stage).await;
-            told.map_err(|error| warn!(%stage, error = chain(&error), "the stage is not taken yet")).ok()
+        let reported = poll_until(self.stop, self.context.config.intervals.resync, None, async || {
+            let reported = self.context.service.stage(stage).await;
+            reported.map_err(|error| warn!(%stage, error = chain(&error), "the stage is not taken yet")).ok()
         });
-        if told.await.is_ok() {
-            info!(%stage, "told");
+        if reported.await.is_ok() {
+            info!(%stage, "the stage is reported");
         }
     }
 

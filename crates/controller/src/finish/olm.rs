@@ -228,7 +228,7 @@ async fn reconcile(
     let mut seen = Unfinished::default();
     for operator in operators(context).await?.iter().filter(|operator| is_pending(operator)) {
         match readiness(context, operator, manifests.as_ref()).await {
-            // A failure of OLM is not told before its time is up: many recover.
+            // A failure of OLM is not reported before its time is up: many recover.
             Ok(Readiness::FailedForNow(message)) => {
                 info!(operator = operator.name, message, "it has failed for now");
                 seen.waiting += 1;
@@ -258,7 +258,7 @@ async fn reconcile(
     Ok(seen)
 }
 
-/// How far an operator is, and what is told of it.
+/// How far an operator is, and what is reported of it.
 enum Readiness {
     Progressing(OperatorState),
     /// Its ClusterServiceVersion has failed, which it may recover from.
@@ -276,24 +276,24 @@ async fn readiness(
     manifests: Option<&Manifests>,
 ) -> Result<Readiness, ReconcileError> {
     let OperatorState { status, message, version } = state(&version_of(context, operator).await?);
-    let told = |status, message: String| OperatorState { status, message, version: version.clone() };
+    let reported = |status, message: String| OperatorState { status, message, version: version.clone() };
     match status {
         OperatorStatus::Failed => return Ok(Readiness::FailedForNow(message)),
-        OperatorStatus::Progressing => return Ok(Readiness::Progressing(told(status, message))),
+        OperatorStatus::Progressing => return Ok(Readiness::Progressing(reported(status, message))),
         OperatorStatus::Available => {}
     }
     let unread = || Some(Left::Pending("they could not be read".to_owned()));
     if let Some(left) = manifests.map_or_else(unread, |manifests| manifests.unapplied(&operator.name)) {
         let text = left.to_string();
         return Ok(match left {
-            Left::Refused(_) => Readiness::Failed(told(OperatorStatus::Failed, text)),
-            Left::Pending(_) => Readiness::Unapplied(told(OperatorStatus::Progressing, text)),
+            Left::Refused(_) => Readiness::Failed(reported(OperatorStatus::Failed, text)),
+            Left::Pending(_) => Readiness::Unapplied(reported(OperatorStatus::Progressing, text)),
         });
     }
     Ok(match setup_job::of(&context.kube, &operator.namespace, &operator.name).await? {
-        SetupJob::Complete => Readiness::Ready(told(OperatorStatus::Available, message)),
-        SetupJob::Running(text) => Readiness::InSetup(told(OperatorStatus::Progressing, text)),
-        SetupJob::Failed(text) => Readiness::Failed(told(OperatorStatus::Failed, text)),
+        SetupJob::Complete => Readiness::Ready(reported(OperatorStatus::Available, message)),
+        SetupJob::Running(text) => Readiness::InSetup(reported(OperatorStatus::Progressing, text)),
+        SetupJob::Failed(text) => Readiness::Failed(reported(OperatorStatus::Failed, text)),
     })
 }
 
@@ -314,14 +314,14 @@ fn state(version: &DynamicObject) -> OperatorState {
     }
 }
 
-/// What is not there when its time is up has failed; where it is known what it waits for, that is told.
+/// What is not there when its time is up has failed; where it is known what it waits for, that is reported.
 async fn sweep(stages: &Stages<'_>, manifests: Option<&Manifests>) {
     let context = stages.context;
     let mut attempts = 0;
     let swept = poll_until(stages.stop, context.config.intervals.resync, None, async || {
         attempts += 1;
-        let told = report_failed(context, manifests).await;
-        told.then_some(()).or_else(|| (attempts >= SWEEPS).then_some(()))
+        let reported = report_failed(context, manifests).await;
+        reported.then_some(()).or_else(|| (attempts >= SWEEPS).then_some(()))
     });
     // Once is enough for whoever is stopped.
     let _ = swept.await;
@@ -354,7 +354,7 @@ async fn why_late(context: &Context, operator: &MonitoredOperator, manifests: Op
             format!("{TIMED_OUT}: {}", state.message)
         }
         Ok(Readiness::Failed(state)) => state.message,
-        // Of a ClusterServiceVersion nothing else is told than by the replaced controller.
+        // Of a ClusterServiceVersion nothing else is reported than by the replaced controller.
         _ => TIMED_OUT.to_owned(),
     }
 }

@@ -50,7 +50,7 @@ fn has_console(version: &DynamicObject) -> bool {
     lists("enabledCapabilities") || !lists("knownCapabilities")
 }
 
-/// Whether the service knows an operator as available; if not, it is told what is new.
+/// Whether the service knows an operator as available; if not, what is new is reported to it.
 pub(super) async fn is_available(
     context: &Context,
     known: Option<&MonitoredOperator>,
@@ -84,7 +84,7 @@ pub(super) async fn report(context: &Context, name: &str, state: &OperatorState)
     };
     match context.service.operator(&report).await {
         Ok(()) => {
-            info!(operator = name, status = %state.status, message = state.message, "told");
+            info!(operator = name, status = %state.status, message = state.message, "the state of the operator is reported");
             true
         }
         Err(error) => {

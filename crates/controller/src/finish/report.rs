@@ -14,9 +14,9 @@ pub(super) async fn of_operators(context: &Context) -> Option<Value> {
     let operators = CLUSTER_OPERATOR.all(&context.kube).list(&ListParams::default()).await;
     let operators =
         operators.map_err(|error| warn!(error = chain(&error), "operators can't be listed")).ok()?;
-    let told = operators.items.iter().map(|operator| {
+    let reported = operators.items.iter().map(|operator| {
         let state = operator_state(operator);
         json!({"name": operator.name_any(), "status": state.status, "status_info": state.message})
     });
-    Some(told.collect())
+    Some(reported.collect())
 }

@@ -1,5 +1,5 @@
 //! Jobs that set something up once an operator's storage is there. They are made with the cluster and run by themselves; the
-//! operator is told to be available when its job is complete.
+//! operator is reported as available when its job is complete.
 
 use k8s_openapi::api::batch::v1::Job;
 use kube::api::ListParams;

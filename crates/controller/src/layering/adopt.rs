@@ -39,14 +39,14 @@ impl NodeFacts {
         if pool == Pool::Worker && node.labels().contains_key(MASTER) {
             return None;
         }
-        let told =
+        let annotation =
             |name: &str| node.annotations().get(&format!("{PREFIX}{name}")).cloned().unwrap_or_default();
         Some(Self {
             name: node.name_any(),
-            current_config: told("currentConfig"),
-            desired_config: told("desiredConfig"),
-            current_image: told("currentImage"),
-            desired_image: told("desiredImage"),
+            current_config: annotation("currentConfig"),
+            desired_config: annotation("desiredConfig"),
+            current_image: annotation("currentImage"),
+            desired_image: annotation("desiredImage"),
             boots: String::new(),
         })
     }
@@ -74,8 +74,8 @@ fn holds(object: &Value, name: &str) -> bool {
     condition(object, name).is_some_and(|condition| condition["status"] == "True")
 }
 
-/// Judges a pool whose image is ready.
-pub(super) fn judge(build: &LayeringBuild, facts: &Facts) -> Adoption {
+/// Decides how far a pool is whose image is ready.
+pub(super) fn decide(build: &LayeringBuild, facts: &Facts) -> Adoption {
     let pool = build.pool;
     let image = build.image.as_deref().unwrap_or_default();
     // A node's first configuration is the rendered one with the image; whatever it has later names it too.
@@ -176,16 +176,16 @@ mod tests {
 
     #[test]
     fn an_image_is_the_clusters_own_when_all_have_it() {
-        assert_eq!(judge(&build(), &facts()), Adoption::Adopted { superfluous: true });
+        assert_eq!(decide(&build(), &facts()), Adoption::Adopted { superfluous: true });
         let gone = Facts { own: None, ..facts() };
-        assert_eq!(judge(&build(), &gone), Adoption::Adopted { superfluous: false });
+        assert_eq!(decide(&build(), &gone), Adoption::Adopted { superfluous: false });
         let other = Facts { component: Some(json!({"spec": {"osImageURL": "x"}})), ..facts() };
-        assert_eq!(judge(&build(), &other), Adoption::Adopted { superfluous: false });
+        assert_eq!(decide(&build(), &other), Adoption::Adopted { superfluous: false });
         // Nobody is waited for where nobody comes.
         let empty = Facts { expected: 0, nodes: Vec::new(), ..facts() };
-        assert_eq!(judge(&build(), &empty), Adoption::Adopted { superfluous: true });
+        assert_eq!(decide(&build(), &empty), Adoption::Adopted { superfluous: true });
         let old = LayeringBuild { seedable: Some(false), ..build() };
-        assert_eq!(judge(&old, &Facts::default()), Adoption::NotSeedable);
+        assert_eq!(decide(&old, &Facts::default()), Adoption::NotSeedable);
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
                 "node m-0 is not",
             ),
         ] {
-            match judge(&build(), &facts) {
+            match decide(&build(), &facts) {
                 Adoption::Waiting(what) => assert!(what.contains(told), "{what}"),
                 other => panic!("{told}: {other:?}"),
             }
@@ -219,7 +219,7 @@ mod tests {
     fn a_node_in_another_image_is_found() {
         let nodes =
             vec![node(), NodeFacts { name: "m-1".into(), boots: "quay.io/os@sha256:0".into(), ..node() }];
-        match judge(&build(), &Facts { nodes, ..facts() }) {
+        match decide(&build(), &Facts { nodes, ..facts() }) {
             Adoption::Wrong(what) => assert!(what.contains("node m-1 boots quay.io/os@sha256:0"), "{what}"),
             other => panic!("{other:?}"),
         }

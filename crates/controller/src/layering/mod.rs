@@ -136,7 +136,7 @@ async fn refuse(images: &Layering, build: LayeringBuild) -> Result<bool, PassErr
 
 async fn adopt(context: &Context, images: &Layering, build: LayeringBuild) -> Result<bool, PassError> {
     let facts = facts(context, &build).await?;
-    match adopt::judge(&build, &facts) {
+    match adopt::decide(&build, &facts) {
         Adoption::Adopted { superfluous } => {
             if superfluous {
                 remove_own(context, &build).await?;
@@ -183,8 +183,9 @@ async fn facts(context: &Context, build: &LayeringBuild) -> Result<Facts, PassEr
     let configs = MACHINE_CONFIG.all(kube);
     let labelled = ListParams::default().labels(&format!("node-role.kubernetes.io/{pool}"));
     let nodes = Api::<Node>::all(kube.clone()).list(&labelled).await?.items;
-    let mut told: Vec<NodeFacts> = nodes.iter().filter_map(|node| NodeFacts::of(node, build.pool)).collect();
-    for node in &mut told {
+    let mut nodes_seen: Vec<NodeFacts> =
+        nodes.iter().filter_map(|node| NodeFacts::of(node, build.pool)).collect();
+    for node in &mut nodes_seen {
         if !node.current_config.is_empty() {
             let config = data(configs.get(&node.current_config).await).await?.unwrap_or_default();
             node.boots = config["spec"]["osImageURL"].as_str().unwrap_or_default().to_owned();
@@ -196,7 +197,7 @@ async fn facts(context: &Context, build: &LayeringBuild) -> Result<Facts, PassEr
         own: data(configs.get(&image_machine_config(build.pool)).await).await?,
         component: data(configs.get(&format!("{COMPONENT}{pool}")).await).await?,
         expected: expected(context, build.pool).await?,
-        nodes: told,
+        nodes: nodes_seen,
     })
 }
 

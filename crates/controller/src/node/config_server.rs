@@ -23,14 +23,14 @@ const AGENT: &str = "User-Agent:\"Ignition";
 
 /// Looks for hosts that have asked for their config, and tells the service.
 pub(crate) async fn report_configuring(context: &Context) {
-    let told = |stage| matches!(stage, Some(HostStage::Configuring | HostStage::Joined | HostStage::Done));
+    let is_past = |stage| matches!(stage, Some(HostStage::Configuring | HostStage::Joined | HostStage::Done));
     // Stages as they are after this pass has told of nodes.
     let hosts = match context.service.hosts(&[HostStatus::Disabled]).await {
         Ok(hosts) => hosts,
         Err(error) => return warn!(error = chain(&error), "hosts are not known"),
     };
     let waiting: Vec<_> =
-        hosts.iter().filter(|host| !host.is(HostStatus::Installed) && !told(host.stage())).collect();
+        hosts.iter().filter(|host| !host.is(HostStatus::Installed) && !is_past(host.stage())).collect();
     if waiting.is_empty() {
         return;
     }
@@ -40,7 +40,7 @@ pub(crate) async fn report_configuring(context: &Context) {
         match context.service.progress(&host.host, HostStage::Configuring).await {
             Ok(()) => info!(host = %host.host.id, "it has fetched its machine config"),
             Err(error) => {
-                warn!(host = %host.host.id, error = chain(&error), "not told that it has fetched its machine config");
+                warn!(host = %host.host.id, error = chain(&error), "that it has fetched its machine config is not reported");
             }
         }
     }

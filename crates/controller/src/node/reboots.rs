@@ -1,4 +1,4 @@
-//! How often nodes have been rebooted, told to the service as an event (installer-and-controller §B11).
+//! How often nodes have been rebooted, reported to the service as an event (installer-and-controller §B11).
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ const ATTEMPTS: usize = 10;
 /// One of them.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Takes the nodes that have come.
+/// The queue of nodes that have joined, whose reboots are to be counted.
 pub(crate) struct Reboots(Option<UnboundedSender<(String, Host)>>);
 
 /// Counts for the nodes that were taken.
@@ -87,8 +87,8 @@ async fn report(context: &Context, node: &str, host: &Host, stop: &CancellationT
         props: String::new(),
     };
     match context.service.event(&event).await {
-        Ok(()) => info!(node, count, "reboots are told"),
-        Err(error) => warn!(node, error = chain(&error), "reboots can't be told"),
+        Ok(()) => info!(node, count, "reboots are reported"),
+        Err(error) => warn!(node, error = chain(&error), "reboots can't be reported"),
     }
 }
 

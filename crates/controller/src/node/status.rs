@@ -77,11 +77,11 @@ async fn reconcile_node(
     let tell = async |stage| match context.service.progress(&host.host, stage).await {
         Ok(()) => {
             context.progress.notify_one();
-            info!(node = node.name, host = %host.host.id, %stage, "told");
+            info!(node = node.name, host = %host.host.id, %stage, "the stage of the host is reported");
             true
         }
         Err(error) => {
-            warn!(node = node.name, host = %host.host.id, %stage, error = chain(&error), "not told");
+            warn!(node = node.name, host = %host.host.id, %stage, error = chain(&error), "the stage of the host is not reported");
             false
         }
     };

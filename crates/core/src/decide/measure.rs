@@ -26,7 +26,7 @@ use crate::validation::{broken_since, failing};
 /// What is not known of a host.
 const UNKNOWN: &str = "Unknown";
 
-/// What is kept of a host that is about to change.
+/// The values of a host before a change, which measurements compare with those after it.
 #[derive(Clone, Debug)]
 pub struct HostBefore {
     status: HostStatus,

@@ -53,7 +53,7 @@ impl<'f> WorkingCopy<'f> {
 
     /// Runs passes over hosts and cluster until nothing changes any more.
     pub(crate) fn reconcile(&mut self) {
-        self.judge_all_anew();
+        self.discard_host_results();
         for _ in 0..MOST_PASSES {
             if !self.run_pass() {
                 break;
@@ -66,7 +66,7 @@ impl<'f> WorkingCopy<'f> {
         self.problems = failed.collect();
     }
 
-    fn judge_all_anew(&mut self) {
+    fn discard_host_results(&mut self) {
         self.host_results = vec![None; self.facts.hosts.len()];
     }
 
@@ -85,16 +85,16 @@ impl<'f> WorkingCopy<'f> {
     /// could see.
     fn run_pass(&mut self) -> bool {
         if cluster::refresh::derive(&mut self.facts) {
-            self.judge_all_anew();
+            self.discard_host_results();
         }
         let order = host::role::weakest_first(&self.facts.hosts);
-        let judged_now = self.evaluate(&order);
+        let evaluated = self.evaluate(&order);
         let Self { facts, events, host_results, .. } = self;
         let context = ClusterContext::of(facts);
         let mut changed = false;
         for place in order.iter().copied() {
             let (host, Some(Ok(results))) = (&mut facts.hosts[place], &host_results[place]) else { continue };
-            if judged_now[place] {
+            if evaluated[place] {
                 host_refresh::record_results(host, results, events);
             }
             if host_refresh::refresh(host, results, &context, events) {
@@ -107,7 +107,7 @@ impl<'f> WorkingCopy<'f> {
         let of_cluster = cluster::refresh::refresh(facts, events);
         // Hosts are judged neither by the state of their cluster nor by those of the others.
         if suggested || of_cluster == Changed::More {
-            self.judge_all_anew();
+            self.discard_host_results();
         }
         changed || suggested || lost || of_cluster != Changed::Nothing
     }

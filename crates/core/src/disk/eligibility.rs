@@ -22,7 +22,7 @@ const MULTIPATH_BROKEN: &str =
 const ISCSI_NO_IP: &str = "Host IP address is not available";
 const ISCSI_NO_NIC: &str = "Cannot find the network interface behind the default route";
 
-/// What disks are judged by.
+/// The requirements that disks are checked against.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     /// Least size in GB (10^9 bytes).

@@ -36,7 +36,7 @@ pub struct Containerfile {
     pub stages: Vec<Stage>,
 }
 
-/// What follows one FROM.
+/// A stage: the lines that follow one FROM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
     /// An earlier stage, `configs`, or the name of an image.

@@ -32,7 +32,7 @@ pub fn of_manifest(file_name: &str, content: &[u8]) -> Vec<ManifestObject> {
     objects.filter_map(|object| of_object(&object)).collect()
 }
 
-/// What of an object matters.
+/// What image mode has to know of an object; `None`: nothing.
 pub fn of_object(object: &Value) -> Option<ManifestObject> {
     if is_one(object) {
         return Some(ManifestObject::MachineOsConfig(object.clone()));

@@ -4,9 +4,9 @@ use assisted_wire::cluster_params::RoleSet;
 use assisted_wire::host::HostRole;
 use assisted_wire::inventory::{BootDeviceType, Disk, DriveType};
 
-use super::fault::{Fault, Rule};
 use super::input::Input;
 use super::settings::Scratch;
+use super::violation::{Rule, Violation};
 use crate::model::disk::installation_disk;
 use crate::model::facts::HostFacts;
 use crate::model::topology;
@@ -30,7 +30,7 @@ fn is_master(host: &HostFacts) -> bool {
 }
 
 /// With the embedded registry the image is put onto the disk before its first start, which these disks don't allow.
-pub fn v16(input: &Input<'_>, host: &HostFacts) -> Option<Fault> {
+pub fn v16(input: &Input<'_>, host: &HostFacts) -> Option<Violation> {
     if !input.is_embedded() || host.effective_role() == HostRole::Arbiter {
         return None;
     }
@@ -38,7 +38,7 @@ pub fn v16(input: &Input<'_>, host: &HostFacts) -> Option<Fault> {
     let encrypted = encryption.filter(|roles| *roles != RoleSet::None);
     if encrypted.is_some_and(|roles| topology::covers(roles, host.effective_role())) {
         let remedy = "Switch the encryption of disks off for its role, or use an external registry.";
-        return Some(Fault::new(
+        return Some(Violation::new(
             Rule::V16,
             "The host's disk is to be encrypted, so its image can't be put there before its first start",
             remedy,
@@ -46,7 +46,7 @@ pub fn v16(input: &Input<'_>, host: &HostFacts) -> Option<Fault> {
     }
     if is_mapped(host) {
         let remedy = "Choose a plain installation disk, or use an external registry.";
-        return Some(Fault::new(
+        return Some(Violation::new(
             Rule::V16,
             "The host's installation disk is one of device mapper, so its image can't be put there before its first start",
             remedy,
@@ -55,7 +55,7 @@ pub fn v16(input: &Input<'_>, host: &HostFacts) -> Option<Fault> {
     let boot = host.inventory.as_ref().and_then(|inventory| inventory.boot.as_ref());
     if is_master(host) && boot.and_then(|boot| boot.device_type) == Some(BootDeviceType::Persistent) {
         let remedy = "Boot it from the discovery image, or use an external registry.";
-        return Some(Fault::new(
+        return Some(Violation::new(
             Rule::V16,
             "The host keeps the system that it was booted from, so the registry's replica has no place on it",
             remedy,
@@ -65,7 +65,7 @@ pub fn v16(input: &Input<'_>, host: &HostFacts) -> Option<Fault> {
 }
 
 /// Each control plane host may be the one that builds, and keeps a replica of the registry.
-pub fn v17(input: &Input<'_>, host: &HostFacts) -> Option<Fault> {
+pub fn v17(input: &Input<'_>, host: &HostFacts) -> Option<Violation> {
     if !is_master(host) {
         return None;
     }
@@ -83,7 +83,7 @@ pub fn v17(input: &Input<'_>, host: &HostFacts) -> Option<Fault> {
             size / GB,
             replica / GB
         );
-        return Some(Fault::new(Rule::V17, text, "Choose a larger installation disk."));
+        return Some(Violation::new(Rule::V17, text, "Choose a larger installation disk."));
     }
     let on_disk = size >= limits.min_disk_gb.saturating_mul(GB);
     let in_memory = memory >= limits.min_memory_gib.saturating_mul(GIB);
@@ -104,6 +104,6 @@ pub fn v17(input: &Input<'_>, host: &HostFacts) -> Option<Fault> {
             size / GB,
             memory / GIB
         );
-        Fault::new(Rule::V17, text, "Choose a larger installation disk, or add memory.")
+        Violation::new(Rule::V17, text, "Choose a larger installation disk, or add memory.")
     })
 }

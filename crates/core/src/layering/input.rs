@@ -1,4 +1,4 @@
-//! What the rules of image mode look at.
+//! A cluster with its settings and objects, as the rules of image mode read them.
 
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::CpuArchitecture;
@@ -12,7 +12,7 @@ use crate::model::facts::{Facts, HostFacts};
 use crate::model::layering::ManifestObject;
 use crate::model::topology;
 
-/// What the rules look at.
+/// A cluster with its settings and objects, as the rules read them.
 pub struct Input<'a> {
     pub facts: &'a Facts,
     pub cluster: &'a Cluster,

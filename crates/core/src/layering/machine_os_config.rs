@@ -4,8 +4,8 @@ use assisted_wire::on_cluster_layering::Pool;
 use serde_json::{Map, Value};
 
 use super::containerfile::Containerfile;
-use super::fault::{Fault, Rule};
 use super::reference::PushSpec;
+use super::violation::{Rule, Violation};
 
 /// The group of MachineOSConfigs and their like.
 pub const GROUP: &str = "machineconfiguration.openshift.io";
@@ -55,21 +55,21 @@ pub fn is_pre_built(object: &Value) -> bool {
 ///
 /// # Errors
 ///
-/// All that is wrong with it by itself.
-pub fn read(object: &Value, architecture: &str) -> Result<MachineOsConfig, Vec<Fault>> {
-    let mut faults = Vec::new();
-    v01(object, &mut faults);
-    let pool = v02_v03(object, &mut faults);
-    v05(object, &mut faults);
-    let push_spec = v06(object, &mut faults);
-    let (containerfile, ignored) = v07(object, &mut faults);
-    v08(containerfile.as_deref(), architecture, &mut faults);
-    v11(object, &mut faults);
+/// The rules that the object violates by itself.
+pub fn read(object: &Value, architecture: &str) -> Result<MachineOsConfig, Vec<Violation>> {
+    let mut violations = Vec::new();
+    v01(object, &mut violations);
+    let pool = v02_v03(object, &mut violations);
+    v05(object, &mut violations);
+    let push_spec = v06(object, &mut violations);
+    let (containerfile, ignored) = v07(object, &mut violations);
+    v08(containerfile.as_deref(), architecture, &mut violations);
+    v11(object, &mut violations);
     let spec = &object["spec"];
     let named = |field: &str| spec[field]["name"].as_str().filter(|name| is_name(name)).map(str::to_owned);
     let push_secret = named("renderedImagePushSecret");
     match (pool, push_spec, push_secret) {
-        (Some(pool), Some(push_spec), Some(push_secret)) if faults.is_empty() => Ok(MachineOsConfig {
+        (Some(pool), Some(push_spec), Some(push_secret)) if violations.is_empty() => Ok(MachineOsConfig {
             pool,
             push_spec,
             push_secret,
@@ -78,7 +78,7 @@ pub fn read(object: &Value, architecture: &str) -> Result<MachineOsConfig, Vec<F
             ignored,
             document: object.clone(),
         }),
-        _ => Err(faults),
+        _ => Err(violations),
     }
 }
 
@@ -94,11 +94,11 @@ fn unknown<'o>(object: &'o Value, known: &[&str]) -> Option<&'o str> {
 }
 
 /// Version, and no field that the version lacks.
-fn v01(object: &Value, faults: &mut Vec<Fault>) {
+fn v01(object: &Value, violations: &mut Vec<Violation>) {
     let mut wrong = |text: String| {
         let remedy =
             "Write it as kind MachineOSConfig of machineconfiguration.openshift.io/v1 is documented.";
-        faults.push(Fault::new(Rule::V01, format!("{} {text}", called(object)), remedy));
+        violations.push(Violation::new(Rule::V01, format!("{} {text}", called(object)), remedy));
     };
     if object["apiVersion"] != "machineconfiguration.openshift.io/v1" {
         wrong("must have apiVersion machineconfiguration.openshift.io/v1".to_owned());
@@ -144,7 +144,7 @@ fn v01(object: &Value, faults: &mut Vec<Fault>) {
 }
 
 /// Its name is its pool's, and the pool is one whose image is built.
-fn v02_v03(object: &Value, faults: &mut Vec<Fault>) -> Option<Pool> {
+fn v02_v03(object: &Value, violations: &mut Vec<Violation>) -> Option<Pool> {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     let pool = object["spec"]["machineConfigPool"]["name"].as_str().unwrap_or_default();
     if name != pool || !is_name(pool) {
@@ -152,12 +152,12 @@ fn v02_v03(object: &Value, faults: &mut Vec<Fault>) -> Option<Pool> {
             "{} must have the name of its pool, in metadata.name and in spec.machineConfigPool.name",
             called(object)
         );
-        faults.push(Fault::new(Rule::V02, text, "Give it the name of its pool, master or worker."));
+        violations.push(Violation::new(Rule::V02, text, "Give it the name of its pool, master or worker."));
     }
     let known = pool.parse().ok();
     if known.is_none() {
         let text = format!("{} is for a pool whose image can't be built at installation", called(object));
-        faults.push(Fault::new(
+        violations.push(Violation::new(
             Rule::V03,
             text,
             "Only master and worker are possible; bring the others once the cluster is installed.",
@@ -166,15 +166,15 @@ fn v02_v03(object: &Value, faults: &mut Vec<Fault>) -> Option<Pool> {
     known
 }
 
-fn v05(object: &Value, faults: &mut Vec<Fault>) {
+fn v05(object: &Value, violations: &mut Vec<Violation>) {
     if object["spec"]["imageBuilder"]["imageBuilderType"] != "Job" {
         let text = format!("{} must have imageBuilderType Job", called(object));
-        faults.push(Fault::new(Rule::V05, text, "Set spec.imageBuilder.imageBuilderType to Job."));
+        violations.push(Violation::new(Rule::V05, text, "Set spec.imageBuilder.imageBuilderType to Job."));
     }
 }
 
 /// Where the image is pushed, in a form that a status can hold once it has a digest.
-fn v06(object: &Value, faults: &mut Vec<Fault>) -> Option<String> {
+fn v06(object: &Value, violations: &mut Vec<Violation>) -> Option<String> {
     let text = object["spec"]["renderedImagePushSpec"].as_str().unwrap_or_default();
     let why = match PushSpec::parse(text) {
         Ok(spec) if spec.namespaces <= 1 => return Some(text.to_owned()),
@@ -182,15 +182,15 @@ fn v06(object: &Value, faults: &mut Vec<Fault>) -> Option<String> {
         Err(why) => why,
     };
     let text = format!("{} can't be pushed to its renderedImagePushSpec: {why}", called(object));
-    faults.push(Fault::new(Rule::V06, text, "Write it as host[:port]/[namespace/]name:tag."));
+    violations.push(Violation::new(Rule::V06, text, "Write it as host[:port]/[namespace/]name:tag."));
     None
 }
 
 /// The Containerfile that counts, and the architectures of those that don't.
-fn v07(object: &Value, faults: &mut Vec<Fault>) -> (Option<String>, Vec<String>) {
+fn v07(object: &Value, violations: &mut Vec<Violation>) -> (Option<String>, Vec<String>) {
     let mut wrong = |text: &str| {
         let remedy = "Bring one entry with containerfileArch NoArch and at most 4096 characters.";
-        faults.push(Fault::new(Rule::V07, format!("{} {text}", called(object)), remedy));
+        violations.push(Violation::new(Rule::V07, format!("{} {text}", called(object)), remedy));
     };
     let empty = Vec::new();
     let files = match &object["spec"]["containerFile"] {
@@ -235,20 +235,24 @@ fn v07(object: &Value, faults: &mut Vec<Fault>) -> (Option<String>, Vec<String>)
     (counts, ignored.map(str::to_owned).collect())
 }
 
-fn v08(containerfile: Option<&str>, architecture: &str, faults: &mut Vec<Fault>) {
+fn v08(containerfile: Option<&str>, architecture: &str, violations: &mut Vec<Violation>) {
     let Some(text) = containerfile else { return };
     if let Err(why) = Containerfile::parse(text, architecture) {
         let remedy = "Begin it with FROM configs AS final, and build and try it with podman build.";
-        faults.push(Fault::new(Rule::V08, format!("The Containerfile can't be built: {why}"), remedy));
+        violations.push(Violation::new(
+            Rule::V08,
+            format!("The Containerfile can't be built: {why}"),
+            remedy,
+        ));
     }
 }
 
-fn v11(object: &Value, faults: &mut Vec<Fault>) {
+fn v11(object: &Value, violations: &mut Vec<Violation>) {
     let annotations = object["metadata"]["annotations"].as_object();
     let given = annotations.into_iter().flat_map(Map::keys).find(|name| ANNOTATIONS.contains(&name.as_str()));
     if let Some(name) = given {
         let text = format!("{} has the annotation {name}", called(object));
-        faults.push(Fault::new(
+        violations.push(Violation::new(
             Rule::V11,
             text,
             "Remove it: the image is built at installation, which sets the annotation itself.",

@@ -7,7 +7,6 @@
 
 pub mod cluster_rules;
 pub mod containerfile;
-pub mod fault;
 pub mod findings;
 pub mod generated;
 pub mod host_rules;
@@ -18,12 +17,13 @@ pub mod settings;
 #[cfg(test)]
 pub(crate) mod tests;
 pub mod upload;
+pub mod violation;
 
 use crate::model::cluster::ClusterRecord;
 
-pub use fault::{Fault, Rule};
 pub use machine_os_config::MachineOsConfig;
 pub use settings::OnClusterLayering;
+pub use violation::{Rule, Violation};
 
 /// What the cluster's user asks for; `None` unless it is enabled.
 pub fn enabled(record: &ClusterRecord) -> Option<OnClusterLayering> {

@@ -71,7 +71,7 @@ const MEMBERS: [&str; 16] = [
     "containerFile",
 ];
 
-/// What the user says of it; what is absent has its default.
+/// The member `onClusterLayering` of the install config; members that are absent have their defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct OnClusterLayering {

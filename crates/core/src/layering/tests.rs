@@ -14,8 +14,8 @@ use assisted_wire::platform::PlatformType;
 use serde_json::{Value, json};
 
 use super::cluster_rules as rules;
-use super::fault::{Fault, Rule};
 use super::input::Input;
+use super::violation::{Rule, Violation};
 use super::{findings, generated, host_rules, machine_os_config, upload};
 use crate::model::facts::Facts;
 use crate::model::layering::ManifestObject;
@@ -57,7 +57,7 @@ pub(crate) fn objects() -> Vec<Value> {
     vec![config("master"), config("worker"), secret()]
 }
 
-fn all_faults(facts: &Facts) -> Vec<Fault> {
+fn all_violations(facts: &Facts) -> Vec<Violation> {
     let input = Input::of(facts).unwrap();
     let cluster = [
         rules::objects,
@@ -74,17 +74,17 @@ fn all_faults(facts: &Facts) -> Vec<Fault> {
         rules::v24,
         rules::v25,
     ];
-    let mut faults: Vec<Fault> = cluster.iter().flat_map(|rule| rule(&input)).collect();
+    let mut violations: Vec<Violation> = cluster.iter().flat_map(|rule| rule(&input)).collect();
     for host in &facts.hosts {
-        faults.extend(host_rules::v16(&input, host));
-        faults.extend(host_rules::v17(&input, host));
+        violations.extend(host_rules::v16(&input, host));
+        violations.extend(host_rules::v17(&input, host));
     }
-    faults
+    violations
 }
 
 /// Which rules tell something.
-fn told(facts: &Facts) -> BTreeSet<Rule> {
-    all_faults(facts).into_iter().map(|fault| fault.rule).collect()
+fn broken_rules(facts: &Facts) -> BTreeSet<Rule> {
+    all_violations(facts).into_iter().map(|violation| violation.rule).collect()
 }
 
 fn changed(pool: &str, change: impl Fn(&mut Value)) -> Value {
@@ -95,14 +95,14 @@ fn changed(pool: &str, change: impl Fn(&mut Value)) -> Value {
 
 /// What one object by itself is told.
 fn of_object(object: &Value) -> BTreeSet<Rule> {
-    let faults = machine_os_config::read(object, "amd64").err().unwrap_or_default();
-    faults.into_iter().map(|fault| fault.rule).collect()
+    let violations = machine_os_config::read(object, "amd64").err().unwrap_or_default();
+    violations.into_iter().map(|violation| violation.rule).collect()
 }
 
 #[test]
 fn what_fits_is_told_nothing() {
-    assert_eq!(told(&layered(&enabled(), &objects())), BTreeSet::new());
-    assert_eq!(told(&layered(&external(), &objects())), BTreeSet::new());
+    assert_eq!(broken_rules(&layered(&enabled(), &objects())), BTreeSet::new());
+    assert_eq!(broken_rules(&layered(&external(), &objects())), BTreeSet::new());
     assert!(Input::of(&facts(3)).is_none());
     assert!(Input::of(&layered(&json!({"mode": "Disabled"}), &objects())).is_none());
     let day2 = layered(&enabled(), &objects())
@@ -219,7 +219,7 @@ fn each_rule_both_ways() {
     {
         let cluster = facts.cluster.as_ref().unwrap();
         assert_eq!(
-            !told(&facts).contains(&rule),
+            !broken_rules(&facts).contains(&rule),
             fine,
             "{rule}: {:?} {:?}",
             cluster.cluster.install_config_overrides,
@@ -245,33 +245,33 @@ fn each_rule_both_ways() {
 }
 
 #[test]
-fn what_a_fault_says() {
+fn what_a_violation_says() {
     let facts = layered(&enabled(), &[secret()]);
-    let faults = all_faults(&facts);
+    let violations = all_violations(&facts);
     assert_eq!(
-        faults[0].to_string(),
+        violations[0].to_string(),
         "There is no MachineOSConfig for pool master (V09). Upload a manifest with a MachineOSConfig for each of the pools master \
          and, with workers, worker."
     );
-    for fault in faults {
-        assert!(!fault.text.is_empty() && fault.remedy.ends_with('.'), "{fault}");
+    for violation in violations {
+        assert!(!violation.text.is_empty() && violation.remedy.ends_with('.'), "{violation}");
     }
 }
 
 #[test]
 fn what_is_judged_at_the_upload() {
-    let judge = |object: &Value, others: &[&Value], enabled| {
+    let check = |object: &Value, others: &[&Value], enabled| {
         let object = findings::of_object(object).into_iter().collect::<Vec<_>>();
-        upload::judge(&object, others, enabled, "amd64")
+        upload::check(&object, others, enabled, "amd64")
             .into_iter()
-            .map(|fault| fault.rule)
+            .map(|violation| violation.rule)
             .collect::<Vec<_>>()
     };
-    assert_eq!(judge(&config("master"), &[], true), []);
-    assert_eq!(judge(&config("master"), &[&config("worker")], true), []);
-    assert_eq!(judge(&config("master"), &[&config("master")], false), [Rule::V04]);
+    assert_eq!(check(&config("master"), &[], true), []);
+    assert_eq!(check(&config("master"), &[&config("worker")], true), []);
+    assert_eq!(check(&config("master"), &[&config("master")], false), [Rule::V04]);
     assert_eq!(
-        judge(&changed("master", |c| c["spec"]["imageBuilder"] = Value::Null), &[], false),
+        check(&changed("master", |c| c["spec"]["imageBuilder"] = Value::Null), &[], false),
         [Rule::V05]
     );
     // An image that is there already is passed through where none is built.
@@ -281,9 +281,9 @@ fn what_is_judged_at_the_upload() {
             c["metadata"]["annotations"] = json!({(machine_os_config::PRE_BUILT_IMAGE): image});
         })
     };
-    assert_eq!(judge(&built(&format!("r.example.com/a/os@sha256:{digest}")), &[], false), []);
-    assert_eq!(judge(&built(&format!("r.example.com/a/os@sha256:{digest}")), &[], true), [Rule::V11]);
-    assert_eq!(judge(&built(&format!("r.example.com/a/os:1@sha256:{digest}")), &[], false), [Rule::V11]);
+    assert_eq!(check(&built(&format!("r.example.com/a/os@sha256:{digest}")), &[], false), []);
+    assert_eq!(check(&built(&format!("r.example.com/a/os@sha256:{digest}")), &[], true), [Rule::V11]);
+    assert_eq!(check(&built(&format!("r.example.com/a/os:1@sha256:{digest}")), &[], false), [Rule::V11]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use assisted_wire::id::ClusterId;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Something to be done outside.
+/// Work outside the database that a decision asks for; it is queued in the transaction of the decision.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum Action {

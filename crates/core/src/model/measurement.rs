@@ -78,7 +78,7 @@ pub struct ImageBuildEnded {
     pub bytes: Option<u64>,
 }
 
-/// Whose validation failed, or what was looked at.
+/// The cluster or the host that a measurement is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     Cluster,

@@ -35,12 +35,12 @@ impl Outcome {
         Self { status, message: message.into(), facts: Explanation::default(), suppressed: false }
     }
 
-    /// It holds.
+    /// The validation holds.
     pub fn success(message: impl Into<Text>) -> Self {
         Self::new(Status::Success, message)
     }
 
-    /// It does not hold.
+    /// The validation does not hold.
     pub fn failure(message: impl Into<Text>) -> Self {
         Self::new(Status::Failure, message)
     }
@@ -66,7 +66,7 @@ impl Outcome {
             .remedy("Wait: the host is asked, and answers within a few minutes.")
     }
 
-    /// What is known makes no sense.
+    /// The validation can't be evaluated: what is known makes no sense.
     pub fn error(message: impl Into<Text>) -> Self {
         Self::new(Status::Error, message)
     }
@@ -76,7 +76,7 @@ impl Outcome {
         Self::new(Status::Disabled, "Validation disabled by configuration")
     }
 
-    /// It does not apply here: holds, and is not shown.
+    /// The validation does not apply here: it holds, and is not shown.
     pub fn suppressed() -> Self {
         Self { suppressed: true, ..Self::new(Status::Success, "") }
     }

@@ -48,7 +48,7 @@ impl VipVerdict {
     }
 }
 
-/// Judges a VIP against one machine network. `name` is what the texts call it, e.g. `api-vip`.
+/// Checks a VIP against one machine network. `name` is what the texts call it, e.g. `api-vip`.
 pub fn verify(name: &str, vip: &str, network: &str, free: Option<&FreeCheck<'_>>) -> VipVerdict {
     if network.is_empty() {
         return VipVerdict::unverified(format!(
@@ -99,7 +99,7 @@ pub fn too_small(net: &IpNet, hosts: usize) -> bool {
     addresses < needed
 }
 
-/// Judges a VIP against several machine networks, of which one must hold it.
+/// Checks a VIP against several machine networks, of which one must hold it.
 pub fn verify_any<'a>(name: &str, vip: &str, networks: impl Iterator<Item = &'a str>) -> VipVerdict {
     let mut reasons = Vec::new();
     let mut unverified = false;

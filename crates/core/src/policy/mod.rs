@@ -40,7 +40,7 @@ macro_rules! part {
 
 pub(crate) use part;
 
-/// All of it.
+/// Everything that an administrator decides for all clusters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Policy {
     pub service: Service,

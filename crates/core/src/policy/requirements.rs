@@ -94,7 +94,7 @@ impl Requirements {
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// What is wrong with the text.
     pub fn parse(text: &str) -> Result<Self, RequirementsError> {
         let entries: Vec<Raw> = serde_json::from_str(text)?;
         let default = entries.iter().find(|entry| entry.version == DEFAULT_VERSION && !is_minimum(entry));

@@ -52,15 +52,15 @@ fn message(text: &str) -> String {
     message
 }
 
-type Told = (String, String, String);
+type Entry = (String, String, String);
 
-fn told(outcomes: &[Outcome]) -> BTreeSet<Told> {
+fn entries(outcomes: &[Outcome]) -> BTreeSet<Entry> {
     outcomes.iter().map(|one| (one.r#type.to_owned(), one.status.to_owned(), one.reason.to_owned())).collect()
 }
 
 /// Types, statuses and reasons of a section. A cell has several types behind commas, or several statuses and reasons behind
 /// slashes; what is in parentheses explains.
-fn published(title: &str) -> BTreeSet<Told> {
+fn published(title: &str) -> BTreeSet<Entry> {
     let mut all = BTreeSet::new();
     for row in rows(title) {
         let statuses: Vec<_> = row[1].split('/').map(str::trim).collect();
@@ -82,7 +82,7 @@ fn tables_are_those_of_the_reference() {
         ("7.2 Agent", agent::ALL),
         ("7.3 InfraEnv", infra_env::ALL),
     ] {
-        assert_eq!(told(outcomes), published(title), "{title}");
+        assert_eq!(entries(outcomes), published(title), "{title}");
         let section = message(section(title));
         for outcome in
             outcomes.iter().filter(|outcome| !outcome.message.is_empty() && outcome.message != "{}")

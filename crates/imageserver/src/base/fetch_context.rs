@@ -1,4 +1,4 @@
-//! What the downloads of all base images share.
+//! The HTTP client, the limits and the metrics that the downloads of all base images share.
 
 use assisted_isokit::pxe::Thresholds;
 use tokio::sync::Semaphore;

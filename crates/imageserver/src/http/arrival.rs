@@ -9,7 +9,7 @@ use tokio::sync::watch;
 /// What is there of a file: so many bytes from its beginning; none when no more will come.
 type ArrivedBytes = Option<u64>;
 
-/// Follows a file that arrives.
+/// A file that is being downloaded, and how many of its bytes are there.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrival {
     file: Arc<File>,

@@ -2,6 +2,8 @@
 
 mod base_image;
 mod overlay;
+mod overlay_cache;
 
 pub(crate) use base_image::{Artifact, BaseImage, BaseImageError, Support};
-pub(crate) use overlay::{ImageKind, Overlay, OverlayCache, OverlayError, OverlayRequest, Step};
+pub(crate) use overlay::{ImageKind, Overlay};
+pub(crate) use overlay_cache::{OverlayCache, OverlayError, OverlayRequest, Step};

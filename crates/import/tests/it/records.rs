@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::object_key::ObjectKey;
 use assisted_core::model::report::ReportKind;
-use assisted_import::{Error, Kind, Taken, Target, import};
+use assisted_import::{Error, Kind, KindCount, Target, import};
 use assisted_store::{ClusterFilter, Deleted, Due, EventQuery, Foreign, HostFilter, Options, Reports};
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::event::EventCategory;
@@ -15,8 +15,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::world::{Ours, Theirs, id};
 
-fn counts(taken: u64, there: u64, left: u64) -> Taken {
-    Taken { taken, there, left }
+fn counts(taken: u64, there: u64, left: u64) -> KindCount {
+    KindCount { taken, there, left }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -45,7 +45,7 @@ pub enum RegistryError {
     TooSmall { device: String, needed: u64 },
 }
 
-/// Copies the registry's data onto the disk's root partition, which grows for it. How far it is goes to `told`.
+/// Copies the registry's data onto the disk's root partition, which grows for it. How far it is goes to `progress`.
 ///
 /// # Errors
 /// When the disk is too small or a program fails. The image must be written anew then.
@@ -53,7 +53,7 @@ pub async fn copy_registry(
     device: &Path,
     host: &Host,
     intervals: Intervals,
-    told: &mpsc::UnboundedSender<Percent>,
+    progress: &mpsc::UnboundedSender<Percent>,
 ) -> Result<(), RegistryError> {
     let size = host.run_for(LIMIT, "du", &["-sb", DATA]).await?;
     let bytes = size.split_whitespace().next().and_then(|text| text.parse::<u64>().ok());
@@ -81,7 +81,7 @@ pub async fn copy_registry(
     work.run("mount", &mount).await?;
     work.run("xfs_growfs", &["/mnt/root"]).await?;
     work.run("mkdir", &["-p", TARGET]).await?;
-    attempts(ATTEMPTS, PAUSE, intervals, async || work.copy(told).await).await?;
+    attempts(ATTEMPTS, PAUSE, intervals, async || work.copy(progress).await).await?;
     work.run("fsfreeze", &["--freeze", "/mnt/root"]).await?;
     work.run("umount", &["/mnt/root"]).await?;
     Ok(())
@@ -116,7 +116,7 @@ impl Copying<'_> {
         Ok(path)
     }
 
-    async fn copy(&self, told: &mpsc::UnboundedSender<Percent>) -> Result<(), RunError> {
+    async fn copy(&self, progress: &mpsc::UnboundedSender<Percent>) -> Result<(), RunError> {
         let from = format!("{DATA}/");
         let cmd = self.host.cmd(LIMIT, "rsync", &["-ah", "--info=progress2", &from, &format!("{TARGET}/")]);
         let what = cmd.command_line();
@@ -138,7 +138,7 @@ impl Copying<'_> {
                         percent(&line).filter(|now| *now >= last + STEP || *now == 100 && last != 100)
                     {
                         last = percent;
-                        let _ = told.send(Percent(percent));
+                        let _ = progress.send(Percent(percent));
                     }
                     line.clear();
                 }

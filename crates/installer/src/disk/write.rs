@@ -14,7 +14,7 @@ use crate::host::{Host, RunError, WRITER, finish};
 const LIMIT: Duration = Duration::from_secs(3 * 3_600);
 
 /// Writes the image onto `device` so that the system applies `ignition` when it first boots; `args` go to the tool as
-/// they are. How far it is goes to `told`; a receiver that is gone is no reason to stop. `dry` runs what only pretends.
+/// they are. How far it is goes to `reports`; a receiver that is gone is no reason to stop. `dry` runs what only pretends.
 ///
 /// # Errors
 /// When the tool can't be run, or fails. It leaves an empty partition table then, so that it can be run again.
@@ -24,7 +24,7 @@ pub async fn write(
     args: &[String],
     dry: bool,
     host: &Host,
-    told: &mpsc::UnboundedSender<Percent>,
+    reports: &mpsc::UnboundedSender<Percent>,
 ) -> Result<(), RunError> {
     let tool = if dry { "dry-installer" } else { WRITER };
     let fixed = ["install", "--insecure", "-i", ignition].map(OsStr::new);
@@ -36,7 +36,7 @@ pub async fn write(
     let done = cmd
         .run_watched(|piece| {
             for percent in progress.read(piece) {
-                let _ = told.send(percent);
+                let _ = reports.send(percent);
             }
         })
         .await;
@@ -56,11 +56,11 @@ mod tests {
     }
 
     async fn written(script: &str, dir: &Path) -> (Result<(), RunError>, Vec<u8>) {
-        let (told, mut seen) = mpsc::unbounded_channel();
+        let (progress, mut seen) = mpsc::unbounded_channel();
         let args = ["--append-karg".to_owned(), "$(reboot)".to_owned()];
         let host = tool(dir, script);
-        let done = write(Path::new("/dev/vda"), "/opt/a b.ign", &args, false, &host, &told).await;
-        drop(told);
+        let done = write(Path::new("/dev/vda"), "/opt/a b.ign", &args, false, &host, &progress).await;
+        drop(progress);
         let mut all = Vec::new();
         while let Some(percent) = seen.recv().await {
             all.push(percent.0);
@@ -72,9 +72,9 @@ mod tests {
     async fn the_tool_gets_its_arguments_and_tells_how_far_it_is() {
         let dir = tempfile::tempdir().unwrap();
         let script = r"printf 'Read disk 1 MiB/8 MiB (12%%)\n> Read disk 4 MiB/8 MiB (50%%)   \rRead disk (100%%)\n' >&2";
-        let (done, told) = written(script, dir.path()).await;
+        let (done, progress) = written(script, dir.path()).await;
         done.unwrap();
-        assert_eq!(told, [12, 50, 100]);
+        assert_eq!(progress, [12, 50, 100]);
         let asked = std::fs::read_to_string(dir.path().join("asked")).unwrap();
         assert_eq!(asked, "install\n--insecure\n-i\n/opt/a b.ign\n--append-karg\n$(reboot)\n/dev/vda\n");
     }
@@ -89,9 +89,9 @@ mod tests {
             "[install --insecure -i /opt/a b.ign --append-karg $(reboot) /dev/vda], Error exit status 1";
         assert!(error.contains(begin) && error.ends_with("Error: found busy partitions\""), "{error}");
         std::fs::remove_file(dir.path().join("coreos-installer")).unwrap();
-        let (told, _seen) = mpsc::unbounded_channel();
+        let (progress, _seen) = mpsc::unbounded_channel();
         let host = Host::at(dir.path(), Tools::at(dir.path()));
-        let gone = write(Path::new("/dev/vda"), "/x", &[], false, &host, &told).await;
+        let gone = write(Path::new("/dev/vda"), "/x", &[], false, &host, &progress).await;
         assert!(gone.unwrap_err().cause.contains("can't be started"));
     }
 }

@@ -49,7 +49,7 @@ impl Layered<'_> {
     /// Tells the service how far the builder is; never ends.
     pub(crate) async fn forward(&self) -> std::convert::Infallible {
         let machine = machine(self.host);
-        let mut told: Vec<LayeringBuild> = Vec::new();
+        let mut reported: Vec<LayeringBuild> = Vec::new();
         let mut last = Instant::now();
         loop {
             self.config.intervals.pause(LOOK).await;
@@ -67,14 +67,14 @@ impl Layered<'_> {
                     continue;
                 };
                 record.host_id = self.config.host_id;
-                let is_news = !told.contains(&record);
+                let is_news = !reported.contains(&record);
                 if !is_news && (!still_there || record.state.is_terminal()) {
                     continue;
                 }
                 match self.images.report(record.clone(), Vec::new()).await {
                     Ok(()) => {
-                        told.retain(|other| other.pool != record.pool);
-                        told.push(record);
+                        reported.retain(|other| other.pool != record.pool);
+                        reported.push(record);
                         last = Instant::now();
                     }
                     Err(error) => warn!(pool = %build.pool, %error, "the builder's progress isn't taken"),

@@ -18,7 +18,7 @@ const POLL_INTERVAL: u64 = 5;
 
 impl Layered<'_> {
     /// Puts `image` onto a disk that was just written, as what is booted next; what was written stays as the second entry.
-    pub(crate) async fn lay(
+    pub(crate) async fn deploy(
         &self,
         device: &Path,
         ignition: &str,
@@ -54,8 +54,8 @@ impl Layered<'_> {
             (Ok(()), Some(Err(error))) => return Err(error),
             (Ok(()), _) => info!(image, "this host has the image of its pool"),
             // The node has its own copy, or a registry that it reaches: one more restart makes up for it.
-            (Err(error), Some(Ok(()))) => self.tell_switch(&error).await,
-            (Err(error), None) if !self.is_embedded() => self.tell_switch(&error).await,
+            (Err(error), Some(Ok(()))) => self.report_switch(&error).await,
+            (Err(error), None) if !self.is_embedded() => self.report_switch(&error).await,
             (Err(error), _) => return Err(error.into()),
         }
         self.phase(HostPhase::Done, "").await;

@@ -26,9 +26,9 @@ use crate::service::Service;
 /// Asking the service whether there is anything of this at all: for about ten minutes.
 const LOOKS: u32 = 60;
 const LOOK_PAUSE: u64 = 10;
-/// What users must hear of is told so often.
-const TELLS: u32 = 6;
-const TELL_PAUSE: u64 = 10;
+/// How often a report that users must see is tried.
+const REPORT_ATTEMPTS: u32 = 6;
+const REPORT_PAUSE: u64 = 10;
 /// How long after this host is ready to go the others may take until they are, too.
 const OTHERS: Duration = Duration::from_secs(2 * 3_600);
 
@@ -118,14 +118,14 @@ impl<'a> Layered<'a> {
         self.state.rollout == "Switch"
     }
 
-    /// Tells what this host does. A report that isn't taken is no reason to stop.
+    /// Reports what this host does. A report that isn't taken is no reason to stop.
     pub(crate) async fn phase(&self, phase: HostPhase, info: &str) {
-        if let Err(error) = self.tell(phase, info).await {
-            warn!(%error, "what this host does isn't told");
+        if let Err(error) = self.report_phase(phase, info).await {
+            warn!(%error, "what this host does can't be reported");
         }
     }
 
-    async fn tell(&self, phase: HostPhase, info: &str) -> Result<(), LayeringError> {
+    async fn report_phase(&self, phase: HostPhase, info: &str) -> Result<(), LayeringError> {
         let Some(host_id) = self.config.host_id else { return Ok(()) };
         let Some(state) = self.images.state().await? else { return Ok(()) };
         let Some(build) = state.builds.into_iter().find(|build| build.pool == self.pool) else {
@@ -135,14 +135,14 @@ impl<'a> Layered<'a> {
         self.images.report(build, vec![own]).await
     }
 
-    /// Tells that the pool's image is not what this host boots first, of which users get an event. It is told again until the service
+    /// Reports that the pool's image is not what this host boots first, of which users get an event. It is reported again until the service
     /// takes it, for about a minute.
-    async fn tell_switch(&self, why: &OverwriteError) {
+    async fn report_switch(&self, why: &OverwriteError) {
         warn!(error = %why, "the first start is in the release's image, the second in the pool's");
         let why = why.to_string();
-        let tell = async || self.tell(HostPhase::Switching, &why).await;
-        if let Err(error) = attempts(TELLS, TELL_PAUSE, self.config.intervals, tell).await {
-            warn!(%error, "that this host switches later isn't told");
+        let report = async || self.report_phase(HostPhase::Switching, &why).await;
+        if let Err(error) = attempts(REPORT_ATTEMPTS, REPORT_PAUSE, self.config.intervals, report).await {
+            warn!(%error, "that this host switches later can't be reported");
         }
     }
 

@@ -23,20 +23,20 @@ impl Layered<'_> {
         let waiting = format!("Waiting for the OS image of pool {}", self.pool);
         let limit = self.config.intervals.of(LONGEST).max(Duration::from_secs(60));
         let begun = Instant::now();
-        let mut told = String::new();
+        let mut reported = String::new();
         loop {
             match self.images.state().await {
                 Ok(Some(state)) => {
-                    if let Some(image) = self.judge(&state)? {
+                    if let Some(image) = self.image_of(&state)? {
                         return Ok(image);
                     }
                     let text = if builds_here { building(&state, self.pool) } else { waiting.clone() };
-                    if text != told {
+                    if text != reported {
                         self.service.report(stage, &text).await;
-                        if told.is_empty() && !builds_here {
+                        if reported.is_empty() && !builds_here {
                             self.phase(HostPhase::Waiting, &text).await;
                         }
-                        told = text;
+                        reported = text;
                     }
                 }
                 Ok(None) => return Err(LayeringFailure::NoBuild(self.pool)),
@@ -49,7 +49,7 @@ impl Layered<'_> {
         }
     }
 
-    fn judge(&self, state: &LayeringState) -> Result<Option<String>, LayeringFailure> {
+    fn image_of(&self, state: &LayeringState) -> Result<Option<String>, LayeringFailure> {
         let build = state.builds.iter().find(|build| build.pool == self.pool);
         let build = build.ok_or(LayeringFailure::NoBuild(self.pool))?;
         match (build.state, &build.image) {

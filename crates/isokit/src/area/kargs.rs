@@ -25,13 +25,13 @@ const MAX_FILES: usize = 16;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {
     pub default: String,
-    pub files: Vec<Place>,
+    pub files: Vec<FileArea>,
     pub size: u64,
 }
 
 /// An area in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct FileArea {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
     pub offset: u64,

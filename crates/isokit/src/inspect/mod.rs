@@ -37,12 +37,12 @@ pub enum Kind {
 
 /// A byte range of the image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct ByteRange {
     pub offset: u64,
     pub length: u64,
 }
 
-impl From<&Range<u64>> for Place {
+impl From<&Range<u64>> for ByteRange {
     fn from(range: &Range<u64>) -> Self {
         Self { offset: range.start, length: range.end - range.start }
     }
@@ -70,7 +70,7 @@ pub struct Generation {
 /// What fills the ignition area.
 #[derive(Clone, Default, Serialize)]
 pub struct Ignition {
-    pub area: Option<Place>,
+    pub area: Option<ByteRange>,
     /// What the config holds; `None` without one.
     pub config: Option<Config>,
     pub base_configs: Vec<String>,
@@ -84,7 +84,7 @@ pub struct Ignition {
 /// What the boot loader loads behind the initramfs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Ramdisk {
-    pub area: Place,
+    pub area: ByteRange,
     /// Paths of its files.
     pub files: Vec<String>,
 }
@@ -170,7 +170,7 @@ fn ignition(image: &dyn ReadAt, iso: &Iso, problems: &mut Vec<String>) -> Result
     let contents = or_report(problems, "ignition", contents);
     let config = contents.config.as_deref().map(Config::read).transpose();
     Ok(Ignition {
-        area: Some(Place::from(&area)),
+        area: Some(ByteRange::from(&area)),
         config: or_report(problems, "ignition", config),
         base_configs: contents.base_configs.clone(),
         network: contents.network.clone(),
@@ -185,7 +185,7 @@ fn ramdisk(image: &dyn ReadAt, iso: &Iso) -> Result<Option<Ramdisk>> {
         .into_iter()
         .filter(|member| member.mode & cpio::TYPE_MASK != cpio::DIRECTORY)
         .map(|member| member.name);
-    Ok(Some(Ramdisk { area: Place::from(&area), files: files.collect() }))
+    Ok(Some(Ramdisk { area: ByteRange::from(&area), files: files.collect() }))
 }
 
 fn boot(iso: &Iso) -> Vec<Boot> {

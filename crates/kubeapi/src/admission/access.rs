@@ -1,7 +1,7 @@
-//! What the webhooks may do at the API.
+//! Rights of the process that serves the admission webhooks.
 
 use super::NAME;
-use crate::rbac::{Role, cluster, namespaced, namespaced_named};
+use crate::rbac::{Role, cluster, namespaced};
 
 /// Rights of a process that answers, and keeps its own certificate. With certificate files it needs the first one alone.
 pub const ROLE: Role = Role {
@@ -15,7 +15,7 @@ pub const ROLE: Role = Role {
             &["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
             &["get", "list", "watch", "create", "patch"],
         ),
-        namespaced_named("its certificate", "", &["secrets"], &[NAME], &["get", "list", "watch", "update"]),
+        namespaced("its certificate", "", &["secrets"], &["get", "list", "watch", "update"]).named(&[NAME]),
         namespaced("that it can make one", "", &["secrets"], &["create"]),
     ],
 };

@@ -28,7 +28,7 @@ impl Webhook for AgentValidator {
     // The service creates Agents: it needs nobody to judge them.
     const OPERATIONS: &'static [Operation] = &[Operation::Update];
 
-    fn judge(change: &Change<Agent>) -> Verdict {
+    fn review(change: &Change<Agent>) -> Verdict {
         let new = change.after();
         if !new.spec.installation_disk_id.is_empty() && !new.spec.installation_disk_path.is_empty() {
             return Denial::bad_request(

@@ -20,7 +20,7 @@ impl Webhook for AgentClassificationValidator {
     const KIND: Kind = Kind::Validating;
     const OPERATIONS: &'static [Operation] = &[Operation::Create, Operation::Update];
 
-    fn judge(change: &Change<AgentClassification>) -> Verdict {
+    fn review(change: &Change<AgentClassification>) -> Verdict {
         match change {
             Change::Create(new) => create(new),
             Change::Update { old, new } => update(old, new),

@@ -14,7 +14,7 @@ impl Webhook for InfraEnvValidator {
     const KIND: Kind = Kind::Validating;
     const OPERATIONS: &'static [Operation] = &[Operation::Create, Operation::Update];
 
-    fn judge(change: &Change<InfraEnv>) -> Verdict {
+    fn review(change: &Change<InfraEnv>) -> Verdict {
         match change {
             Change::Create(new) => create(new),
             Change::Update { old, new } => update(old, new),

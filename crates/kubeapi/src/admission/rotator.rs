@@ -23,7 +23,7 @@ use super::NAME;
 use super::configuration::{self, Configuration, Target};
 use super::tls::Certified;
 pub use crate::webhook_server::rotator::RotationError;
-use crate::webhook_server::rotator::{self, MANAGER, Trusting};
+use crate::webhook_server::rotator::{self, MANAGER, WebhookRegistration};
 
 /// What of the configurations is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,13 +35,13 @@ pub enum Configurations {
 }
 
 /// The configurations of all webhooks.
-pub struct Placed {
+pub struct RegisteredWebhooks {
     target: Target,
     configurations: Configurations,
 }
 
 /// Keeps the certificate fresh, and the configurations in place.
-pub type CertificateRotator = rotator::CertificateRotator<Placed>;
+pub type CertificateRotator = rotator::CertificateRotator<RegisteredWebhooks>;
 
 impl CertificateRotator {
     /// Keeps the certificate in the secret of this namespace that has the usual name, and shows it by `certified`.
@@ -52,11 +52,11 @@ impl CertificateRotator {
         configurations: Configurations,
         certified: Arc<Certified>,
     ) -> Self {
-        Self::of(client, [namespace, NAME], Placed { target, configurations }, certified)
+        Self::of(client, [namespace, NAME], RegisteredWebhooks { target, configurations }, certified)
     }
 }
 
-impl Trusting for Placed {
+impl WebhookRegistration for RegisteredWebhooks {
     fn names(&self) -> Vec<String> {
         self.target.names()
     }
@@ -70,7 +70,7 @@ impl Trusting for Placed {
         vec![validating.map(drop).boxed(), mutating.map(drop).boxed()]
     }
 
-    async fn place(&self, client: &Client, bundle: &str) -> Result<(), kube::Error> {
+    async fn register(&self, client: &Client, bundle: &str) -> Result<(), kube::Error> {
         for configuration in configuration::configurations(&self.target, Some(bundle)) {
             match configuration {
                 Configuration::Validating(wanted) => {
@@ -95,7 +95,7 @@ impl Trusting for Placed {
     }
 }
 
-impl Placed {
+impl RegisteredWebhooks {
     async fn place_one<K>(
         &self,
         client: &Client,

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::table::{Entry, WEBHOOKS};
 use super::verdict::Verdict;
 use super::{GROUP, VERSION, discovery, review};
-use crate::webhook_server::listener::{self, Answers, Place, Refused};
+use crate::webhook_server::listener::{self, Endpoint, Refused, WebhookHandler};
 
 /// How long the API is asked about a cluster.
 const LOOKUP: Duration = Duration::from_secs(5);
@@ -52,11 +52,11 @@ pub async fn serve<C: Clusters>(
 ) -> io::Result<()> {
     // What is spoken stays as it is.
     let (_, tls) = watch::channel(tls);
-    listener::serve(listener, tls, Arc::new(Judges(clusters)), stop).await
+    listener::serve(listener, tls, Arc::new(AdmissionWebhooks(clusters)), stop).await
 }
 
-/// All webhooks, and who knows the clusters that they ask about.
-struct Judges<C>(Arc<C>);
+/// All admission webhooks, with the clusters that some of them look up.
+struct AdmissionWebhooks<C>(Arc<C>);
 
 /// The webhook of a path, or none of that name; the path is of no webhook at all.
 fn entry(path: &str) -> Option<Option<&'static Entry>> {
@@ -64,18 +64,18 @@ fn entry(path: &str) -> Option<Option<&'static Entry>> {
     Some(WEBHOOKS.iter().find(|entry| entry.name == name))
 }
 
-impl<C: Clusters> Answers for Judges<C> {
+impl<C: Clusters> WebhookHandler for AdmissionWebhooks<C> {
     /// Two objects as large as an API server stores them, with what is said beside them.
     const MOST_BYTES: usize = 8 * 1024 * 1024;
 
     const MOST_AT_A_TIME: usize = 16;
 
-    fn place(&self, path: &str) -> Place {
+    fn endpoint(&self, path: &str) -> Endpoint {
         match (entry(path), discovery::answer(path)) {
-            (Some(Some(_)), _) => Place::Webhook,
-            (Some(None), _) => Place::Nothing("there is no such webhook"),
-            (None, Some(document)) => Place::Document(document),
-            (None, None) => Place::Nothing("there is nothing here"),
+            (Some(Some(_)), _) => Endpoint::Webhook,
+            (Some(None), _) => Endpoint::Nothing("there is no such webhook"),
+            (None, Some(document)) => Endpoint::Document(document),
+            (None, None) => Endpoint::Nothing("there is nothing here"),
         }
     }
 
@@ -84,20 +84,20 @@ impl<C: Clusters> Answers for Judges<C> {
             return Err(Refused::new(StatusCode::NOT_FOUND, "there is no such webhook"));
         };
         // Not among those that serve connections: a large object takes a while.
-        let judged = tokio::task::spawn_blocking(move || {
+        let reviewed = tokio::task::spawn_blocking(move || {
             let request = review::read(&body).map_err(|error| error.to_string())?;
-            let verdict = entry.judge(&request);
+            let verdict = entry.review(&request);
             Ok::<_, String>((request.uid.clone(), format!("{}/{}", request.namespace, request.name), verdict))
         });
-        let (uid, object, verdict) = match judged.await {
-            Ok(Ok(judged)) => judged,
+        let (uid, object, verdict) = match reviewed.await {
+            Ok(Ok(reviewed)) => reviewed,
             Ok(Err(error)) => return Err(Refused::new(StatusCode::BAD_REQUEST, error)),
             Err(error) => {
-                tracing::error!(%error, webhook = entry.name, "a review can't be judged");
-                return Err(Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "the review can't be judged"));
+                tracing::error!(%error, webhook = entry.name, "a review can't be answered");
+                return Err(Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "the review can't be answered"));
             }
         };
-        let verdict = settle(verdict, &*self.0).await;
+        let verdict = resolve(verdict, &*self.0).await;
         match &verdict {
             Verdict::Denied(denial) => {
                 tracing::info!(webhook = entry.name, object, reason = denial.message, "denied");
@@ -108,8 +108,8 @@ impl<C: Clusters> Answers for Judges<C> {
     }
 }
 
-/// Asks about the cluster that a verdict depends on. What can't be found out counts as not installed.
-async fn settle<C: Clusters>(verdict: Verdict, clusters: &C) -> Verdict {
+/// Looks up the cluster that a verdict depends on. What can't be found out counts as not installed.
+async fn resolve<C: Clusters>(verdict: Verdict, clusters: &C) -> Verdict {
     let Verdict::DeniedUnlessInstalled { cluster, denial } = verdict else { return verdict };
     match timeout(LOOKUP, clusters.is_installed(&cluster.namespace, &cluster.name)).await {
         Ok(Ok(true)) => Verdict::Allowed,

@@ -19,7 +19,7 @@ pub struct Entry {
     pub operations: &'static [Operation],
     /// Group, version and plural name of the resource that it judges.
     pub resource: fn() -> [String; 3],
-    judge: fn(&Request<'_>) -> Verdict,
+    review: fn(&Request<'_>) -> Verdict,
 }
 
 /// All webhooks, in the order in which they are told.
@@ -32,16 +32,16 @@ pub const WEBHOOKS: &[Entry] = &[
 ];
 
 impl Entry {
-    /// Judges a request. One about another resource, or about something else than the creation or the update of an object, is
+    /// Reviews a request. One about another resource, or about something else than the creation or the update of an object, is
     /// allowed unread.
-    pub fn judge(&self, request: &Request<'_>) -> Verdict {
+    pub fn review(&self, request: &Request<'_>) -> Verdict {
         let [group, version, resource] = (self.resource)();
         let asked = &request.resource;
         let is_own = (&*asked.group, &*asked.version, &*asked.resource) == (&*group, &*version, &*resource);
         if !is_own || !request.sub_resource.is_empty() {
             return Verdict::Allowed;
         }
-        (self.judge)(request)
+        (self.review)(request)
     }
 }
 
@@ -51,7 +51,7 @@ const fn entry<W: Webhook>() -> Entry {
         kind: W::KIND,
         operations: W::OPERATIONS,
         resource: resource::<W::Object>,
-        judge: judge::<W>,
+        review: review::<W>,
     }
 }
 
@@ -59,7 +59,7 @@ fn resource<K: Resource<DynamicType = ()>>() -> [String; 3] {
     [K::group(&()).into_owned(), K::version(&()).into_owned(), K::plural(&()).into_owned()]
 }
 
-fn judge<W: Webhook>(request: &Request<'_>) -> Verdict {
+fn review<W: Webhook>(request: &Request<'_>) -> Verdict {
     let Some(operation) = W::OPERATIONS.iter().find(|known| known.as_str() == request.operation) else {
         return Verdict::Allowed;
     };
@@ -70,7 +70,7 @@ fn judge<W: Webhook>(request: &Request<'_>) -> Verdict {
         }
     };
     match change {
-        Ok(change) => W::judge(&change),
+        Ok(change) => W::review(&change),
         Err(error) => Denial::bad_request(error).into(),
     }
 }

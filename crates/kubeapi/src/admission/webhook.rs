@@ -14,8 +14,8 @@ pub trait Webhook {
     const KIND: Kind;
     const OPERATIONS: &'static [Operation];
 
-    /// Judges a change.
-    fn judge(change: &Change<Self::Object>) -> Verdict;
+    /// Reviews a change.
+    fn review(change: &Change<Self::Object>) -> Verdict;
 }
 
 /// What a webhook may do.

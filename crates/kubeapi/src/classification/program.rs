@@ -22,7 +22,7 @@ pub(super) struct Question<'a> {
 }
 
 /// The answer.
-pub(super) type Answer = Result<bool, QueryError>;
+pub(super) type QueryResult = Result<bool, QueryError>;
 
 /// Answers questions until there are no more. The process that calls it does nothing else.
 ///
@@ -45,7 +45,7 @@ fn serve_here(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
             compiled.clear();
         }
         let filter = compiled.entry(query.into_owned()).or_insert_with_key(|query| compile(query));
-        let told: Answer = match filter {
+        let told: QueryResult = match filter {
             Ok(filter) => answer(filter, &inventory),
             Err(error) => Err(error.clone()),
         };

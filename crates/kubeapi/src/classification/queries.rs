@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use assisted_base::process::{Cmd, CmdError, Coprocess};
 use tokio::sync::Mutex;
 
-use super::program::{Answer, Question};
+use super::program::{QueryResult, Question};
 use super::query::{LIMIT, MEMORY, QueryError};
 
 /// Queries that took too much and are remembered, at most.
@@ -42,7 +42,7 @@ impl Queries {
     ///
     /// # Errors
     /// It can't be read, fails, takes too long or too much memory (then, and whenever it is asked again), or has no result or several.
-    pub async fn ask(&self, query: &str, inventory: &str) -> Answer {
+    pub async fn ask(&self, query: &str, inventory: &str) -> QueryResult {
         let mut state = self.state.lock().await;
         if let Some(error) = state.refused.get(query) {
             return Err(error.clone());
@@ -65,7 +65,7 @@ impl Queries {
     }
 
     /// Asks the process, which stays only if it answers.
-    async fn ask_once(&self, state: &mut State, line: &str) -> Answer {
+    async fn ask_once(&self, state: &mut State, line: &str) -> QueryResult {
         let mut process = match state.process.take() {
             Some(process) => process,
             None => {
@@ -76,7 +76,7 @@ impl Queries {
         match process.ask(line).await {
             Ok(answer) => {
                 let told = serde_json::from_str(&answer);
-                let told: Answer = told.map_err(|error| QueryError::Process(error.to_string()))?;
+                let told: QueryResult = told.map_err(|error| QueryError::Process(error.to_string()))?;
                 state.process = Some(process);
                 told
             }

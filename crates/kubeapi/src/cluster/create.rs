@@ -6,7 +6,7 @@ use assisted_wire::cluster_params::{
 use uuid::Uuid;
 
 use super::ClusterSpec;
-use crate::problem::Problem;
+use crate::sync_error::SyncError;
 use crate::text::{given, joined};
 
 impl ClusterSpec<'_> {
@@ -18,7 +18,7 @@ impl ClusterSpec<'_> {
         &self,
         version: &str,
         architecture: Option<CpuArchitecture>,
-    ) -> Result<ClusterCreateParams, Problem> {
+    ) -> Result<ClusterCreateParams, SyncError> {
         let spec = &self.install.spec;
         let networking = &spec.networking;
         let proxy = spec.proxy.clone().unwrap_or_default();
@@ -59,13 +59,13 @@ impl ClusterSpec<'_> {
     ///
     /// # Errors
     /// `Input` when the cluster's own id is not a UUID.
-    pub fn import(&self, version: Option<&str>) -> Result<ImportClusterParams, Problem> {
+    pub fn import(&self, version: Option<&str>) -> Result<ImportClusterParams, SyncError> {
         let name = &self.deployment.spec.cluster_name;
         let id = self.install.spec.cluster_metadata.as_ref().map(|metadata| metadata.cluster_id.as_str());
         let openshift_cluster_id = match id.filter(|id| !id.is_empty()) {
             None => Uuid::new_v4(),
             Some(id) => id.parse().map_err(|_| {
-                Problem::input(format!(
+                SyncError::input(format!(
                     "spec.clusterMetadata.clusterID is {id:?}; it is the UUID of the cluster"
                 ))
             })?,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 
 use crate::objects::Objects;
-use crate::problem::Problem;
+use crate::sync_error::SyncError;
 
 /// A manifest that is applied while the cluster comes up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct CustomManifest {
 pub fn custom_manifests(
     install: &AgentClusterInstall,
     objects: &dyn Objects,
-) -> Result<Vec<CustomManifest>, Problem> {
+) -> Result<Vec<CustomManifest>, SyncError> {
     let namespace = install.metadata.namespace.as_deref().unwrap_or_default();
     let mut names: Vec<&str> =
         install.spec.manifests_config_map_refs.iter().map(|reference| reference.name.as_str()).collect();
@@ -32,11 +32,11 @@ pub fn custom_manifests(
     for name in names {
         let found = objects.config_map(namespace, name);
         let config_map = found.ok_or_else(|| {
-            Problem::backend(format!("ConfigMap {namespace}/{name}, which holds manifests, is not there"))
+            SyncError::backend(format!("ConfigMap {namespace}/{name}, which holds manifests, is not there"))
         })?;
         for (file_name, content) in config_map.data.iter().flatten() {
             if manifests.insert(file_name.clone(), content.clone()).is_some() {
-                return Err(Problem::input(format!(
+                return Err(SyncError::input(format!(
                     "Conflict in manifest names ('{file_name}' is not unique)"
                 )));
             }

@@ -21,7 +21,7 @@ pub use overrides::{Overrides, overrides};
 pub use update::Update;
 
 use crate::objects::{self, Objects};
-use crate::problem::Problem;
+use crate::sync_error::SyncError;
 
 /// Group and kind of what a ClusterDeployment must refer to.
 const INSTALL: (&str, &str) = ("extensions.hive.openshift.io", "AgentClusterInstall");
@@ -61,7 +61,7 @@ impl<'a> ClusterSpec<'a> {
         deployment: &'a ClusterDeployment,
         install: &'a AgentClusterInstall,
         objects: &dyn Objects,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, SyncError> {
         let namespace = deployment.metadata.namespace.as_deref().unwrap_or_default();
         let name = deployment.metadata.name.as_deref().unwrap_or_default();
         let installed = deployment.spec.installed == Some(true);
@@ -70,14 +70,14 @@ impl<'a> ClusterSpec<'a> {
         let pull_secret = match reference.filter(|name| !name.is_empty()) {
             None if installed => None,
             None => {
-                return Err(Problem::input(format!(
+                return Err(SyncError::input(format!(
                     "PullSecret is required for ClusterDeployment {name}/{namespace}"
                 )));
             }
             Some(secret) => {
                 let found = objects::pull_secret(objects, namespace, secret);
                 Some(found.map_err(|problem| {
-                    Problem::backend(format!(
+                    SyncError::backend(format!(
                         "failed to validate pull secret for ClusterDeployment {name}/{namespace}: {problem}"
                     ))
                 })?)
@@ -87,7 +87,7 @@ impl<'a> ClusterSpec<'a> {
         let release_image = match &install.spec.image_set_ref {
             None if installed => None,
             None => {
-                return Err(Problem::input(
+                return Err(SyncError::input(
                     "ClusterImageSet must be specified in AgentClusterInstall.Spec.ImageSetRef for cluster that is \
                      not installed",
                 ));
@@ -95,7 +95,7 @@ impl<'a> ClusterSpec<'a> {
             Some(reference) => {
                 let found = objects.image_set(&reference.name);
                 let image_set = found.ok_or_else(|| {
-                    Problem::backend(format!(
+                    SyncError::backend(format!(
                         "ClusterImageSet {} not found. Please ensure the ClusterImageSet exists",
                         reference.name
                     ))
@@ -153,19 +153,19 @@ impl<'a> ClusterSpec<'a> {
 fn ignition_endpoint(
     install: &AgentClusterInstall,
     objects: &dyn Objects,
-) -> Result<Option<IgnitionEndpoint>, Problem> {
+) -> Result<Option<IgnitionEndpoint>, SyncError> {
     let Some(endpoint) = &install.spec.ignition_endpoint else { return Ok(None) };
     let ca_certificate = match &endpoint.ca_certificate_reference {
         None => None,
         Some(reference) => {
             let (namespace, name) = (&reference.namespace, &reference.name);
             let secret = objects.secret(namespace, name).ok_or_else(|| {
-                Problem::backend(format!(
+                SyncError::backend(format!(
                     "error getting ca certificate secret: there is no {namespace}/{name}"
                 ))
             })?;
             let certificate = objects::secret_value(secret, "tls.crt")
-                .ok_or_else(|| Problem::backend("CA Secret is missing tls.crt key"))?;
+                .ok_or_else(|| SyncError::backend("CA Secret is missing tls.crt key"))?;
             Some(objects::base64(certificate.as_bytes()))
         }
     };

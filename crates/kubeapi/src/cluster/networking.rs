@@ -9,7 +9,7 @@ use assisted_wire::network::{
 use assisted_wire::platform::{CloudControllerManager, Platform, PlatformExternal, PlatformType};
 
 use super::ClusterSpec;
-use crate::problem::Problem;
+use crate::sync_error::SyncError;
 
 impl ClusterSpec<'_> {
     /// Whether load balancers and DNS are somebody else's task: a single node has none of its own.
@@ -21,7 +21,7 @@ impl ClusterSpec<'_> {
     ///
     /// # Errors
     /// `Input` when an external platform is not described.
-    pub(super) fn platform(&self) -> Result<Option<Platform>, Problem> {
+    pub(super) fn platform(&self) -> Result<Option<Platform>, SyncError> {
         let kind = match self.install.spec.platform_type {
             None | Some(crd::PlatformType::Unset) => return Ok(None),
             Some(crd::PlatformType::BareMetal) => PlatformType::Baremetal,
@@ -34,13 +34,13 @@ impl ClusterSpec<'_> {
             return Ok(Some(Platform { r#type: kind, external: None }));
         }
         let Some(external) = &self.install.spec.external else {
-            return Err(Problem::input("For external platform, the external platform spec must be set"));
+            return Err(SyncError::input("For external platform, the external platform spec must be set"));
         };
         let manager = match external.cloud_controller_manager.as_str() {
             "" => CloudControllerManager::Empty,
             "External" => CloudControllerManager::External,
             other => {
-                return Err(Problem::input(format!(
+                return Err(SyncError::input(format!(
                     "spec.external.cloudControllerManager is {other:?}; it is External, or empty"
                 )));
             }
@@ -58,7 +58,7 @@ impl ClusterSpec<'_> {
     ///
     /// # Errors
     /// `Input` when both are given and disagree.
-    pub(super) fn api_vips(&self) -> Result<Vec<ApiVip>, Problem> {
+    pub(super) fn api_vips(&self) -> Result<Vec<ApiVip>, SyncError> {
         let spec = &self.install.spec;
         let ips = addresses(&spec.api_vips, &spec.api_vip, "apiVIP")?;
         Ok(ips.into_iter().map(|ip| ApiVip { ip, ..ApiVip::default() }).collect())
@@ -68,7 +68,7 @@ impl ClusterSpec<'_> {
     ///
     /// # Errors
     /// `Input` when both are given and disagree.
-    pub(super) fn ingress_vips(&self) -> Result<Vec<IngressVip>, Problem> {
+    pub(super) fn ingress_vips(&self) -> Result<Vec<IngressVip>, SyncError> {
         let spec = &self.install.spec;
         let ips = addresses(&spec.ingress_vips, &spec.ingress_vip, "ingressVIP")?;
         Ok(ips.into_iter().map(|ip| IngressVip { ip, ..IngressVip::default() }).collect())
@@ -121,11 +121,11 @@ fn ip(text: &str) -> Ip {
     Ip(canonical_address(text.trim()))
 }
 
-fn addresses(list: &[String], single: &str, field: &str) -> Result<Vec<Ip>, Problem> {
+fn addresses(list: &[String], single: &str, field: &str) -> Result<Vec<Ip>, SyncError> {
     match list {
         [] if single.is_empty() => Ok(Vec::new()),
         [] => Ok(vec![ip(single)]),
-        [first, ..] if !single.is_empty() && ip(first) != ip(single) => Err(Problem::backend(format!(
+        [first, ..] if !single.is_empty() && ip(first) != ip(single) => Err(SyncError::backend(format!(
             "failed to update network params: {field} must be the same as the first element of {field}s"
         ))),
         list => Ok(list.iter().map(|text| ip(text)).collect()),

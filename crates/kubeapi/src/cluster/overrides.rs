@@ -4,7 +4,7 @@ use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_crd::labels::annotation;
 use assisted_wire::cluster::Cluster;
 
-use crate::problem::Problem;
+use crate::sync_error::SyncError;
 use crate::text::same_json;
 
 /// What the annotations set, in the form in which a cluster keeps it; empty where an annotation is missing.
@@ -29,7 +29,7 @@ impl Overrides {
 ///
 /// # Errors
 /// `Input` when a list of ids has an empty element.
-pub fn overrides(install: &AgentClusterInstall) -> Result<Overrides, Problem> {
+pub fn overrides(install: &AgentClusterInstall) -> Result<Overrides, SyncError> {
     let value = |key: &str| install.metadata.annotations.as_ref()?.get(key).map(String::as_str);
     Ok(Overrides {
         install_config: value(annotation::INSTALL_CONFIG_OVERRIDES).unwrap_or_default().to_owned(),
@@ -44,13 +44,13 @@ pub fn overrides(install: &AgentClusterInstall) -> Result<Overrides, Problem> {
     })
 }
 
-fn ids(key: &str, list: Option<&str>) -> Result<String, Problem> {
+fn ids(key: &str, list: Option<&str>) -> Result<String, SyncError> {
     let Some(list) = list else { return Ok(String::new()) };
     let mut ids: Vec<&str> = Vec::new();
     if !list.trim().is_empty() {
         for id in list.split(',').map(str::trim) {
             if id.is_empty() {
-                return Err(Problem::input(format!(
+                return Err(SyncError::input(format!(
                     "Failed to parse '{key}' annotation: annotation \"{key}\": failed to parse comma-separated \
                      validation IDs: empty ignored validation ID found in '{list}'"
                 )));

@@ -6,7 +6,7 @@ use assisted_wire::secret::Secret;
 
 use super::ClusterSpec;
 use crate::difference::{given_list, same_by, set};
-use crate::problem::Problem;
+use crate::sync_error::SyncError;
 use crate::text::{given, joined};
 
 /// What differs between a cluster and its objects.
@@ -25,7 +25,7 @@ impl ClusterSpec<'_> {
     ///
     /// # Errors
     /// The first field that can't be said in a request.
-    pub fn update(&self, cluster: &Cluster, pull_secret: Option<&Secret>) -> Result<Update, Problem> {
+    pub fn update(&self, cluster: &Cluster, pull_secret: Option<&Secret>) -> Result<Update, SyncError> {
         let mut update = Update::default();
         self.names(cluster, &mut update);
         self.networks(cluster, &mut update)?;
@@ -96,7 +96,7 @@ impl ClusterSpec<'_> {
         );
     }
 
-    fn networks(&self, cluster: &Cluster, Update { params, changed }: &mut Update) -> Result<(), Problem> {
+    fn networks(&self, cluster: &Cluster, Update { params, changed }: &mut Update) -> Result<(), SyncError> {
         let wanted = given_list(self.cluster_networks());
         set(changed, "cluster_networks", &mut params.cluster_networks, wanted, |wanted| {
             let current = cluster.cluster_networks.as_deref().unwrap_or_default();

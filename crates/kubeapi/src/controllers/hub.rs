@@ -97,6 +97,6 @@ pub(super) fn failed(error: &kube::Error) -> Failure {
 }
 
 /// The failure of a pass: the service's.
-pub(super) fn broken(error: &assisted_service::Error) -> Failure {
+pub(super) fn service_failure(error: &assisted_service::Error) -> Failure {
     Failure::passing(assisted_base::error::chain(error))
 }

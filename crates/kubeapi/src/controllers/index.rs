@@ -18,15 +18,15 @@ type Address = (String, String);
 
 /// Keys of objects by something that they have, several times or not at all.
 #[derive(Debug)]
-struct By<T>(RwLock<BTreeMap<T, BTreeSet<ObjectKey>>>);
+struct KeyIndex<T>(RwLock<BTreeMap<T, BTreeSet<ObjectKey>>>);
 
-impl<T> Default for By<T> {
+impl<T> Default for KeyIndex<T> {
     fn default() -> Self {
         Self(RwLock::default())
     }
 }
 
-impl<T: Ord + Clone> By<T> {
+impl<T: Ord + Clone> KeyIndex<T> {
     /// Notes what an object had, and has now.
     fn change(&self, own: &ObjectKey, before: &BTreeSet<T>, after: &BTreeSet<T>) {
         if before == after && after.is_empty() {
@@ -55,9 +55,9 @@ impl<T: Ord + Clone> By<T> {
 /// All of them.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    agents_by_address: By<Address>,
-    agents_by_cluster: By<ObjectKey>,
-    machines_by_address: By<Address>,
+    agents_by_address: KeyIndex<Address>,
+    agents_by_cluster: KeyIndex<ObjectKey>,
+    machines_by_address: KeyIndex<Address>,
 }
 
 impl Index {

@@ -11,7 +11,7 @@ use super::cluster::{not_available, remove_install, spec_synced};
 use super::hub::{Hub, failed, now};
 use super::queues::Row;
 use super::relations::deployment_of;
-use crate::Problem;
+use crate::SyncError;
 
 /// Looks after AgentClusterInstalls that no ClusterDeployment looks after.
 pub(super) struct InstallReconciler {
@@ -41,7 +41,7 @@ impl Reconciler for InstallReconciler {
             }
             return Ok(Outcome::Done);
         }
-        let problem = Problem::input(format!(
+        let problem = SyncError::input(format!(
             "ClusterDeployment with name '{}' in namespace '{}' not found. Ensure that the CRD is already applied.",
             deployment.name, deployment.namespace
         ));

@@ -15,7 +15,7 @@ pub(super) struct Synced(Mutex<BTreeMap<ObjectKey, i64>>);
 
 impl Synced {
     /// Notes that an Agent came to its host, or did not; whether that is news.
-    pub(super) fn note(&self, agent: &Agent, is_synced: bool) -> bool {
+    pub(super) fn record(&self, agent: &Agent, is_synced: bool) -> bool {
         let mut all = self.0.lock();
         let before = match (is_synced, agent.metadata.generation) {
             (true, Some(generation)) => all.insert(key(agent), generation),
@@ -51,12 +51,12 @@ mod tests {
         };
         let synced = Synced::default();
         assert!(!synced.is_approved(&agent(1, true)));
-        assert!(synced.note(&agent(1, false), true) && !synced.note(&agent(1, false), true));
+        assert!(synced.record(&agent(1, false), true) && !synced.record(&agent(1, false), true));
         assert!(!synced.is_approved(&agent(1, false)) && !synced.is_approved(&agent(2, true)));
-        assert!(synced.note(&agent(2, true), true));
+        assert!(synced.record(&agent(2, true), true));
         assert!(synced.is_approved(&agent(2, true)));
-        assert!(synced.note(&agent(2, true), false) && !synced.is_approved(&agent(2, true)));
-        synced.note(&agent(2, true), true);
+        assert!(synced.record(&agent(2, true), false) && !synced.is_approved(&agent(2, true)));
+        synced.record(&agent(2, true), true);
         synced.forget(&key(&agent(2, true)));
         assert!(!synced.is_approved(&agent(2, true)));
     }

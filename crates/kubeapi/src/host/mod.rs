@@ -15,7 +15,7 @@ use assisted_wire::inventory::Inventory;
 pub use disk::choose as choose_disk;
 
 use crate::difference::set;
-use crate::problem::Problem;
+use crate::sync_error::SyncError;
 use crate::text::same_json;
 
 /// A BareMetalHost, read.
@@ -44,21 +44,21 @@ impl<'a> HostSpec<'a> {
     ///
     /// # Errors
     /// `Input` when it can't be told which machine is meant, or an annotation makes no sense.
-    pub fn new(object: &'a BareMetalHost) -> Result<Self, Problem> {
+    pub fn new(object: &'a BareMetalHost) -> Result<Self, SyncError> {
         if object.spec.boot_mac_address.is_empty() {
-            return Err(Problem::input(
+            return Err(SyncError::input(
                 "spec.bootMACAddress is empty; by it the host is found among those that register",
             ));
         }
         let value = |name: &str| annotated(object, name);
         let role = value("role").map(|role| {
             role.parse().map_err(|error| {
-                Problem::input(format!("annotation {}role: {error}", annotation::BMAC_PREFIX))
+                SyncError::input(format!("annotation {}role: {error}", annotation::BMAC_PREFIX))
             })
         });
         let installer_args = value("installer-args").map(|text| {
             serde_json::from_str(text).map_err(|error| {
-                Problem::input(format!(
+                SyncError::input(format!(
                     "annotation {}installer-args is no JSON list of texts: {error}",
                     annotation::BMAC_PREFIX
                 ))

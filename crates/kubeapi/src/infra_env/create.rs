@@ -6,7 +6,7 @@ use assisted_wire::infra_env::{ImageType, InfraEnvCreateParams, KernelArgument, 
 use assisted_wire::version::ImageCpuArchitecture;
 
 use super::InfraEnvSpec;
-use crate::problem::Problem;
+use crate::sync_error::SyncError;
 use crate::text::{given, joined};
 
 /// The cluster that the hosts of an infra-env are for.
@@ -22,7 +22,7 @@ impl InfraEnvSpec<'_> {
     ///
     /// # Errors
     /// `Input` with the first field that is not one of its values.
-    pub fn create(&self, cluster: Option<&Cluster>) -> Result<InfraEnvCreateParams, Problem> {
+    pub fn create(&self, cluster: Option<&Cluster>) -> Result<InfraEnvCreateParams, SyncError> {
         let spec = &self.object.spec;
         let version = given(&spec.os_image_version)
             .or_else(|| cluster.map(|cluster| cluster.openshift_version.clone()))
@@ -47,23 +47,23 @@ impl InfraEnvSpec<'_> {
         })
     }
 
-    pub(super) fn image_type(&self) -> Result<Option<ImageType>, Problem> {
+    pub(super) fn image_type(&self) -> Result<Option<ImageType>, SyncError> {
         let text = &self.object.spec.image_type;
         if text.is_empty() {
             return Ok(None);
         }
-        let read = text.parse().map_err(|error| Problem::input(format!("spec.imageType: {error}")));
+        let read = text.parse().map_err(|error| SyncError::input(format!("spec.imageType: {error}")));
         read.map(Some)
     }
 
     /// The two names of one architecture are one.
-    fn architecture(&self) -> Result<Option<ImageCpuArchitecture>, Problem> {
+    fn architecture(&self) -> Result<Option<ImageCpuArchitecture>, SyncError> {
         let text = match self.object.spec.cpu_architecture.as_str() {
             "" => return Ok(None),
             "aarch64" => "arm64",
             text => text,
         };
-        let read = text.parse().map_err(|error| Problem::input(format!("spec.cpuArchitecture: {error}")));
+        let read = text.parse().map_err(|error| SyncError::input(format!("spec.cpuArchitecture: {error}")));
         read.map(Some)
     }
 

@@ -12,7 +12,7 @@ pub use create::Cluster;
 pub use update::Update;
 
 use crate::objects::{self, Objects};
-use crate::problem::Problem;
+use crate::sync_error::SyncError;
 
 /// An InfraEnv, with what it refers to.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ impl<'a> InfraEnvSpec<'a> {
     ///
     /// # Errors
     /// The first reference that leads nowhere.
-    pub fn resolve(object: &'a InfraEnv, objects: &dyn Objects) -> Result<Self, Problem> {
+    pub fn resolve(object: &'a InfraEnv, objects: &dyn Objects) -> Result<Self, SyncError> {
         let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
         let pull_secret = objects::pull_secret(objects, namespace, &object.spec.pull_secret_ref.name)?;
         let networks = static_network::networks(object, objects)?;

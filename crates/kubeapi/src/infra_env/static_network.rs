@@ -8,7 +8,7 @@ use assisted_wire::infra_env::{HostStaticNetworkConfig, MacInterfaceMap, MacInte
 use kube::core::{Selector, SelectorExt};
 
 use crate::objects::Objects;
-use crate::problem::Problem;
+use crate::sync_error::SyncError;
 
 /// The networks of the InfraEnv's hosts, by the names of their NMStateConfigs: those of its own namespace that its selector
 /// picks. An empty selector picks none.
@@ -18,10 +18,10 @@ use crate::problem::Problem;
 pub(super) fn networks(
     infra_env: &InfraEnv,
     objects: &dyn Objects,
-) -> Result<Vec<HostStaticNetworkConfig>, Problem> {
+) -> Result<Vec<HostStaticNetworkConfig>, SyncError> {
     let Some(selector) = &infra_env.spec.nmstate_config_label_selector else { return Ok(Vec::new()) };
     let selector = Selector::try_from(selector.clone()).map_err(|error| {
-        Problem::input(format!(
+        SyncError::input(format!(
             "nmStateConfigLabelSelector: {error}; an operator is In, NotIn, Exists or DoesNotExist"
         ))
     })?;
@@ -37,15 +37,15 @@ pub(super) fn networks(
 }
 
 /// The configuration travels as JSON, which is YAML too.
-fn network(config: &NMStateConfig) -> Result<HostStaticNetworkConfig, Problem> {
+fn network(config: &NMStateConfig) -> Result<HostStaticNetworkConfig, SyncError> {
     let name = config.metadata.name.as_deref().unwrap_or_default();
     let state = config.spec.config.as_ref().ok_or_else(|| {
-        Problem::input(format!(
+        SyncError::input(format!(
             "NMStateConfig {name} has no spec.config; it is the state of the host's network"
         ))
     })?;
     if config.spec.interfaces.is_empty() {
-        return Err(Problem::input(format!(
+        return Err(SyncError::input(format!(
             "NMStateConfig {name} has no spec.interfaces; they tell by hardware address which host it is for"
         )));
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::InfraEnvSpec;
 use crate::difference::set;
-use crate::problem::Problem;
+use crate::sync_error::SyncError;
 use crate::text::{given, joined};
 
 /// What differs between an infra-env and its object.
@@ -25,7 +25,7 @@ impl InfraEnvSpec<'_> {
     ///
     /// # Errors
     /// `Input` with the first field that is not one of its values.
-    pub fn update(&self, infra_env: &InfraEnv) -> Result<Update, Problem> {
+    pub fn update(&self, infra_env: &InfraEnv) -> Result<Update, SyncError> {
         let spec = &self.object.spec;
         let Update { mut params, mut changed } = Update::default();
         params.pull_secret = self.pull_secret.clone();

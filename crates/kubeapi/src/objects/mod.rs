@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1 as core;
 pub use document::{Document, Malformed};
 pub use manifests::{Ambiguous, Manifests};
 
-use crate::Problem;
+use crate::SyncError;
 
 /// Where the objects are found that others refer to.
 pub trait Objects {
@@ -38,18 +38,18 @@ pub(crate) fn secret_value(secret: &core::Secret, key: &str) -> Option<String> {
 ///
 /// # Errors
 /// `Input` when nothing is referred to, `Backend` when the Secret or its value is not there.
-pub(crate) fn pull_secret(objects: &dyn Objects, namespace: &str, name: &str) -> Result<Secret, Problem> {
+pub(crate) fn pull_secret(objects: &dyn Objects, namespace: &str, name: &str) -> Result<Secret, SyncError> {
     if name.is_empty() {
-        return Err(Problem::input("Missing reference to pull secret"));
+        return Err(SyncError::input("Missing reference to pull secret"));
     }
     let found = objects.secret(namespace, name);
     let secret = found.ok_or_else(|| {
-        Problem::backend(format!(
+        SyncError::backend(format!(
             "failed to find secret {name}: there is none in the namespace {namespace:?}"
         ))
     })?;
     let value = secret_value(secret, ".dockerconfigjson").filter(|value| !value.is_empty());
-    let missing = || Problem::backend(format!("secret {name} did not contain key .dockerconfigjson"));
+    let missing = || SyncError::backend(format!("secret {name} did not contain key .dockerconfigjson"));
     Ok(value.ok_or_else(missing)?.into())
 }
 

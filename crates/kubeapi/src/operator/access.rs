@@ -1,7 +1,7 @@
 //! What the operator may do at the API.
 
 use super::INGRESS_AUTHORITIES;
-use crate::rbac::{Access, Role, cluster, cluster_named, namespaced, within_named};
+use crate::rbac::{Access, Role, cluster, namespaced};
 
 const READ: &[&str] = &["get", "list", "watch"];
 
@@ -45,27 +45,20 @@ pub const LOCAL_CLUSTER: Role = Role {
     name: "assisted-operator-local-cluster",
     account: "assisted-operator",
     accesses: &[
-        within_named(
-            "the kubeconfig of the hub",
-            "openshift-kube-apiserver",
-            &["secrets"],
-            &["node-kubeconfigs"],
-            &["get"],
-        ),
-        within_named(
-            "its registry credentials",
-            "openshift-config",
-            &["secrets"],
-            &["pull-secret"],
-            &["get"],
-        ),
-        within_named(
+        namespaced("the kubeconfig of the hub", "", &["secrets"], &["get"])
+            .within("openshift-kube-apiserver")
+            .named(&["node-kubeconfigs"]),
+        namespaced("its registry credentials", "", &["secrets"], &["get"])
+            .within("openshift-config")
+            .named(&["pull-secret"]),
+        namespaced(
             "the same for who takes it in, as long as it is",
-            "local-cluster",
+            "",
             &["secrets"],
-            &["local-cluster-admin-kubeconfig", "pull-secret"],
             &["create", "patch", "delete"],
-        ),
+        )
+        .within("local-cluster")
+        .named(&["local-cluster-admin-kubeconfig", "pull-secret"]),
     ],
 };
 
@@ -111,13 +104,8 @@ pub const ROLE: Role = Role {
         cluster("which was installed", "extensions.hive.openshift.io", &["agentclusterinstalls"], OWN),
         cluster("and takes in hosts", "agent-install.openshift.io", &["infraenvs"], OWN),
         cluster("which TLS the cluster speaks", "config.openshift.io", &["apiservers"], &["get"]),
-        cluster_named(
-            "which authorities the default ingress has",
-            "",
-            &["configmaps"],
-            &[INGRESS_AUTHORITIES],
-            READ,
-        ),
+        cluster("which authorities the default ingress has", "", &["configmaps"], READ)
+            .named(&[INGRESS_AUTHORITIES]),
         cluster(
             "configurations of the webhooks",
             "admissionregistration.k8s.io",

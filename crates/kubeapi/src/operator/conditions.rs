@@ -15,13 +15,13 @@ pub const PERSISTENT: &str = "DataPersistent";
 /// Why an AgentServiceConfig does not run; who wrote it can mend it, or something has to come first.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
-pub struct Problem {
+pub struct ReconcileError {
     /// Of the condition.
     pub reason: &'static str,
     pub text: String,
 }
 
-impl Problem {
+impl ReconcileError {
     /// A problem with its reason.
     pub fn new(reason: &'static str, text: impl Into<String>) -> Self {
         Self { reason, text: text.into() }
@@ -39,7 +39,7 @@ pub enum Health {
 /// Writes the outcome of a look into the conditions of a status; `None` for what was not looked at.
 pub fn write(
     conditions: &mut Vec<Condition>,
-    outcome: &Result<(), Problem>,
+    outcome: &Result<(), ReconcileError>,
     health: Option<&Health>,
     ephemeral: Option<bool>,
     now: &Time,

@@ -1,4 +1,4 @@
-//! What is read before the objects are made.
+//! Reads what the desired objects depend on: the config, secrets, and the kind of the cluster.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use kube::{Api, Client, Error, ResourceExt};
 use rand::Rng;
 use rcgen::KeyPair;
 
-use super::conditions::Problem;
+use super::conditions::ReconcileError;
 use super::desired::{annotation_of, claim_name};
 use super::environment::Environment;
 use super::facts::{DatabaseAccess, Facts, Fresh, IngressCertificate, Keys, OperatorPod};
@@ -41,7 +41,7 @@ pub(super) enum GatherError {
     #[error("the API server refused")]
     Api(#[from] Error),
     #[error(transparent)]
-    Problem(#[from] Problem),
+    ReconcileError(#[from] ReconcileError),
 }
 
 /// Whether the cluster is OpenShift.
@@ -95,7 +95,7 @@ pub(super) async fn facts(
     {
         let name = &reference.name;
         let map = maps.get_opt(name).await?.ok_or_else(|| {
-            Problem::new(
+            ReconcileError::new(
                 "OSImageCACertRefFailure",
                 format!("there is no ConfigMap {name}, which OSImageCACertRef names"),
             )
@@ -107,7 +107,7 @@ pub(super) async fn facts(
     {
         let name = &reference.name;
         let secret = secrets.get_opt(name).await?.ok_or_else(|| {
-            Problem::new(
+            ReconcileError::new(
                 "ReasonOSImageAdditionalParamsRefFailure",
                 format!("there is no Secret {name}, which OSImageAdditionalParamsRef names"),
             )

@@ -52,14 +52,14 @@ mod tests {
 
     use super::*;
 
-    fn told(object: Value) -> Health {
+    fn health_of(object: Value) -> Health {
         of([&serde_json::from_value(object).unwrap()])
     }
 
     #[test]
     fn deployments() {
         let with = |available: &str, progressing: &str| {
-            told(
+            health_of(
                 json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "status": {"conditions": [
                 {"type": "Available", "status": available}, {"type": "Progressing", "status": progressing}]}}),
             )
@@ -69,9 +69,9 @@ mod tests {
         assert_eq!(with("False", "True"), unhealthy("Deployment a is not available"));
         assert_eq!(with("True", "False"), unhealthy("Deployment a is not progressing"));
         let new = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}});
-        assert_eq!(told(new), unhealthy("Deployment a is not available"));
+        assert_eq!(health_of(new), unhealthy("Deployment a is not available"));
         assert_eq!(
-            told(json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}})),
+            health_of(json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}})),
             Health::Healthy
         );
     }
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn stateful_sets() {
         let with = |status: Value| {
-            told(
+            health_of(
                 json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "a"}, "spec": {"replicas": 1},
                         "status": status}),
             )

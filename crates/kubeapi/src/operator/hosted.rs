@@ -33,7 +33,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 
 use super::MANAGED_BY;
-use super::conditions::{self, Problem};
+use super::conditions::{self, ReconcileError};
 use super::desired::Hosted;
 use super::environment::Environment;
 use super::gather::GatherError;
@@ -68,9 +68,9 @@ pub(super) async fn reconcile(operator: &Operator, key: &ObjectKey) -> Result<Ou
     }
     let pass = match bring(operator, &api, &object).await {
         Ok(pass) => pass,
-        Err(GatherError::Problem(problem)) => Pass::failed(problem),
+        Err(GatherError::ReconcileError(problem)) => Pass::failed(problem),
         Err(GatherError::Api(error)) if assisted_kube::error::is_refused(&error) => {
-            Pass::failed(Problem::new("ReasonRBACConfigurationFailure", missing_role(&error, key)))
+            Pass::failed(ReconcileError::new("ReasonRBACConfigurationFailure", missing_role(&error, key)))
         }
         Err(GatherError::Api(error)) => return Err(failure(&error)),
     };
@@ -85,7 +85,7 @@ pub(super) async fn reconcile(operator: &Operator, key: &ObjectKey) -> Result<Ou
             Ok(Outcome::After(pass.again.map_or(rest, |again| again.min(rest))))
         }
         Err(problem) => {
-            operator.tell(&object, EventType::Warning, problem.reason, &problem.text).await;
+            operator.publish_event(&object, EventType::Warning, problem.reason, &problem.text).await;
             Ok(after(AGAIN))
         }
     }
@@ -113,7 +113,7 @@ async fn bring(
     if namespace == operator.environment.namespace {
         let text = "the namespace of the operator is that of the AgentServiceConfig; make this object in the namespace of a hosted \
                     control plane";
-        return Err(Problem::new("ConfigFailure", text).into());
+        return Err(ReconcileError::new("ConfigFailure", text).into());
     }
     // Two would have objects of the same names: the first keeps them.
     let age = |one: &HypershiftAgentServiceConfig| (one.creation_timestamp().map(|at| at.0), one.name_any());
@@ -124,17 +124,17 @@ async fn bring(
             "Only one HypershiftAgentServiceConfig supported per namespace, and {} is there; delete one of them",
             first.name_any()
         );
-        return Err(Problem::new("ConfigFailure", text).into());
+        return Err(ReconcileError::new("ConfigFailure", text).into());
     }
     let kubeconfig = kubeconfig(operator, &namespace, object).await?;
     let client = from_foreign_text(&kubeconfig, None, SILENCE).await.map_err(|error| {
         let text = format!("Failed to create kubeconfig client: {}", chain(&error));
-        Problem::new("ReasonSpokeClientCreationFailure", text)
+        ReconcileError::new("ReasonSpokeClientCreationFailure", text)
     })?;
     let prepared = timeout(LIMIT, prepare(&client, &namespace)).await;
     prepared.unwrap_or_else(|_| {
         let text = format!("the hosted cluster did not answer within {} s", LIMIT.as_secs());
-        Err(Problem::new("SpokeClusterCRDsSyncFailure", text))
+        Err(ReconcileError::new("SpokeClusterCRDsSyncFailure", text))
     })?;
     let hosted = Hosted {
         secret: object.spec.kubeconfig_secret_ref.name.clone(),
@@ -157,7 +157,7 @@ async fn kubeconfig(
         let text = format!(
             "Failed to get '{name}' secret in '{namespace}' namespace (check `kubeconfigSecretRef` property)"
         );
-        Problem::new(REASON, text)
+        ReconcileError::new(REASON, text)
     };
     if name.is_empty() {
         return Err(missing().into());
@@ -165,7 +165,7 @@ async fn kubeconfig(
     let secret = secrets.get_opt(name).await?.ok_or_else(missing)?;
     let text = secret_value(&secret, KUBECONFIG).filter(|text| !text.is_empty());
     let text = text.ok_or_else(|| {
-        Problem::new(REASON, format!("Secret '{name}' does not contain '{KUBECONFIG}' key value"))
+        ReconcileError::new(REASON, format!("Secret '{name}' does not contain '{KUBECONFIG}' key value"))
     });
     Ok(text?)
 }
@@ -181,10 +181,10 @@ fn port_of(kubeconfig: &str) -> Option<u16> {
 
 /// Makes what service and webhooks need in the hosted cluster. Definitions that the program does not know any more stay there: their
 /// objects would go with them.
-async fn prepare(client: &Client, namespace: &str) -> Result<(), Problem> {
+async fn prepare(client: &Client, namespace: &str) -> Result<(), ReconcileError> {
     let params = PatchParams::apply(MANAGED_BY.1).force();
     let told = |reason: &'static str, what: &str, error: &(dyn std::error::Error + 'static)| {
-        Problem::new(reason, format!("{what}: {}", chain(error)))
+        ReconcileError::new(reason, format!("{what}: {}", chain(error)))
     };
     let synced = |error: &(dyn std::error::Error + 'static)| {
         let what = "Failed to sync agent-install CRDs on spoke cluster";

@@ -19,7 +19,7 @@ use kube::{Api, Client, Resource, ResourceExt};
 use parking_lot::Mutex;
 use serde_json::json;
 
-use super::conditions::{self, Health, Problem};
+use super::conditions::{self, Health, ReconcileError};
 use super::desired::{Hosted, Input, annotation_of, desired, has_image_service, is_given};
 use super::environment::Environment;
 use super::gather::{self, GatherError};
@@ -35,8 +35,8 @@ const LOCAL_CLUSTER: Duration = Duration::from_secs(600);
 /// The same while something is in the way.
 const LOCAL_CLUSTER_AGAIN: Duration = Duration::from_secs(20);
 
-/// Events that are remembered as told.
-const MOST_TOLD: usize = 1000;
+/// Events that are remembered as published.
+const MOST_PUBLISHED: usize = 1000;
 
 /// The operator.
 pub struct Operator {
@@ -44,14 +44,14 @@ pub struct Operator {
     pub(super) environment: Environment,
     is_openshift: bool,
     recorder: Recorder,
-    /// Events that were told, so that each is told once as long as it holds.
-    told: Mutex<BTreeSet<(String, String)>>,
+    /// Events that were published, so that each is published once as long as it holds.
+    published: Mutex<BTreeSet<(String, String)>>,
 }
 
 /// What one pass over an object brought.
 #[derive(Debug)]
 pub(super) struct Pass {
-    pub(super) outcome: Result<(), Problem>,
+    pub(super) outcome: Result<(), ReconcileError>,
     pub(super) health: Option<Health>,
     pub(super) ephemeral: Option<bool>,
     immutable: Option<std::collections::BTreeMap<String, String>>,
@@ -59,7 +59,7 @@ pub(super) struct Pass {
 }
 
 impl Pass {
-    pub(super) fn failed(problem: Problem) -> Self {
+    pub(super) fn failed(problem: ReconcileError) -> Self {
         Self { outcome: Err(problem), health: None, ephemeral: None, immutable: None, again: None }
     }
 }
@@ -70,7 +70,7 @@ impl Operator {
         let reporter =
             Reporter { controller: MANAGED_BY.1.to_owned(), instance: environment.pod_name.clone() };
         let recorder = Recorder::new(client.clone(), reporter);
-        Self { client, environment, is_openshift, recorder, told: Mutex::default() }
+        Self { client, environment, is_openshift, recorder, published: Mutex::default() }
     }
 
     /// Makes one pass over an AgentServiceConfig.
@@ -84,7 +84,7 @@ impl Operator {
         };
         if name != CONFIG {
             let text = "Only one AgentServiceConfig supported per cluster and must be named 'agent'";
-            self.tell(&config, EventType::Warning, &format!("Invalid name ({name})"), text).await;
+            self.publish_event(&config, EventType::Warning, &format!("Invalid name ({name})"), text).await;
             return Ok(Outcome::Wait { reason: text.to_owned() });
         }
         if config.metadata.deletion_timestamp.is_some() {
@@ -99,7 +99,7 @@ impl Operator {
         };
         let mut pass = match brought.await {
             Ok(pass) => pass,
-            Err(GatherError::Problem(problem)) => Pass::failed(problem),
+            Err(GatherError::ReconcileError(problem)) => Pass::failed(problem),
             Err(GatherError::Api(error)) => return Err(failure(&error)),
         };
         let imported = self.import(&api, &config).await.map_err(|error| failure(&error))?;
@@ -107,12 +107,12 @@ impl Operator {
             let at = Timestamp::now().checked_add(pause).unwrap_or(Timestamp::MAX);
             pass.again = Some(pass.again.map_or(at, |again| again.min(at)));
         }
-        let said = imported.map(|imported| imported.said);
+        let said = imported.map(|imported| imported.condition);
         self.write_status(&api, &config, &pass, said).await.map_err(|error| failure(&error))?;
         match pass.outcome {
             Ok(()) => Ok(pass.again.map_or(Outcome::Done, Outcome::After)),
             Err(problem) => {
-                self.tell(&config, EventType::Warning, problem.reason, &problem.text).await;
+                self.publish_event(&config, EventType::Warning, problem.reason, &problem.text).await;
                 // What else is to be looked at again does not wait for it.
                 Ok(pass.again.map_or(Outcome::Wait { reason: problem.text }, Outcome::After))
             }
@@ -131,7 +131,7 @@ impl Operator {
         validate::check(config, &facts)?;
         let ephemeral = Some(!is_given(&config.spec.filesystem_storage));
         let fresh = gather::fresh(&facts, Timestamp::now())
-            .map_err(|error| Problem::new("AgentLocalAuthSecretFailure", error.to_string()))?;
+            .map_err(|error| ReconcileError::new("AgentLocalAuthSecretFailure", error.to_string()))?;
         let input = Input { config, environment, facts: &facts, fresh: &fresh, hosted };
         let desired = desired(&input)?;
 
@@ -141,13 +141,13 @@ impl Operator {
                 Ok(object) => applied.push(object),
                 // A refusal concerns this object; nothing else works either when the API is away.
                 Err(error) if refuses(&error) => {
-                    let text = format!("Failed to ensure {}: {}", component.name, told(&error));
-                    let problem = Problem::new(component.reason, text);
+                    let text = format!("Failed to ensure {}: {}", component.name, api_message(&error));
+                    let problem = ReconcileError::new(component.reason, text);
                     return Ok(Pass { ephemeral, ..Pass::failed(problem) });
                 }
                 Err(apply::ApplyError::Api(error)) => return Err(error.into()),
                 Err(error) => {
-                    return Err(Problem::new(component.reason, chain(&error)).into());
+                    return Err(ReconcileError::new(component.reason, chain(&error)).into());
                 }
             }
         }
@@ -237,20 +237,21 @@ impl Operator {
             "" => {}
             "true" => {
                 let text = "images are pulled without looking at their signatures";
-                self.tell(config, EventType::Normal, "ForceInsecurePolicyEnabled", text).await;
+                self.publish_event(config, EventType::Normal, "ForceInsecurePolicyEnabled", text).await;
             }
             other => {
                 let text = format!("{other:?} is not \"true\": images are pulled as policy.json says");
-                self.tell(config, EventType::Warning, "ForceInsecurePolicyInvalidValue", &text).await;
+                self.publish_event(config, EventType::Warning, "ForceInsecurePolicyInvalidValue", &text)
+                    .await;
             }
         }
         if !has_image_service(config) {
             let text = "an annotation disables the image service: there are no discovery images";
-            self.tell(config, EventType::Normal, "ImageServiceDisabled", text).await;
+            self.publish_event(config, EventType::Normal, "ImageServiceDisabled", text).await;
         }
     }
 
-    pub(super) async fn tell<K: Resource<DynamicType = ()>>(
+    pub(super) async fn publish_event<K: Resource<DynamicType = ()>>(
         &self,
         object: &K,
         r#type: EventType,
@@ -259,11 +260,11 @@ impl Operator {
     ) {
         let key = (format!("{}/{reason}", object.meta().uid.clone().unwrap_or_default()), text.to_owned());
         {
-            let mut told = self.told.lock();
-            if told.len() >= MOST_TOLD {
-                told.clear();
+            let mut published = self.published.lock();
+            if published.len() >= MOST_PUBLISHED {
+                published.clear();
             }
-            if !told.insert(key) {
+            if !published.insert(key) {
                 return;
             }
         }
@@ -275,7 +276,7 @@ impl Operator {
             secondary: None,
         };
         if let Err(error) = self.recorder.publish(&event, &object.object_ref(&())).await {
-            tracing::warn!(%error, reason, "an event can't be told");
+            tracing::warn!(%error, reason, "an event can't be published");
         }
     }
 }
@@ -284,7 +285,7 @@ impl Operator {
 fn pause(imported: &Import) -> Option<Duration> {
     match imported.problem {
         Some(_) => Some(LOCAL_CLUSTER_AGAIN),
-        None => (imported.said.status == "True").then_some(LOCAL_CLUSTER),
+        None => (imported.condition.status == "True").then_some(LOCAL_CLUSTER),
     }
 }
 
@@ -306,7 +307,7 @@ where
 }
 
 /// What an API server says, without what is meant for programs.
-fn told(error: &apply::ApplyError) -> String {
+fn api_message(error: &apply::ApplyError) -> String {
     match error {
         apply::ApplyError::Api(kube::Error::Api(status)) => status.message.clone(),
         error => chain(error),

@@ -7,7 +7,7 @@ use assisted_crd::agent_install::agent_service_config::{AgentServiceConfig, Agen
 use k8s_openapi::api::core::v1::PersistentVolumeClaimSpec;
 
 use super::annotation;
-use super::conditions::Problem;
+use super::conditions::ReconcileError;
 use super::desired::{claim_name, has_image_service, is_given, quantity};
 use super::facts::Facts;
 use super::{DATABASE_CLAIM, FILES_CLAIM};
@@ -15,7 +15,9 @@ use super::{DATABASE_CLAIM, FILES_CLAIM};
 const GIB: u64 = 1 << 30;
 
 /// The annotations that can't change, as they are to be kept: those that were seen first.
-pub fn immutable_annotations(config: &AgentServiceConfig) -> Result<BTreeMap<String, String>, Problem> {
+pub fn immutable_annotations(
+    config: &AgentServiceConfig,
+) -> Result<BTreeMap<String, String>, ReconcileError> {
     let kept =
         config.status.as_ref().map(|status| &status.immutable_annotations).filter(|kept| !kept.is_empty());
     let given = |name: &str| {
@@ -40,7 +42,7 @@ pub fn immutable_annotations(config: &AgentServiceConfig) -> Result<BTreeMap<Str
                 format!("annotation {name} value cannot be changed from {before:?} to {value:?}")
             }
         };
-        return Err(Problem::new("ImmutableAnnotationFailure", text));
+        return Err(ReconcileError::new("ImmutableAnnotationFailure", text));
     }
     Ok(kept.clone())
 }
@@ -49,7 +51,7 @@ pub fn immutable_annotations(config: &AgentServiceConfig) -> Result<BTreeMap<Str
 ///
 /// # Errors
 /// It, with the reason of the condition.
-pub fn check(config: &AgentServiceConfig, facts: &Facts) -> Result<(), Problem> {
+pub fn check(config: &AgentServiceConfig, facts: &Facts) -> Result<(), ReconcileError> {
     let spec = &config.spec;
     storage(config, facts)?;
     if !facts.is_openshift {
@@ -58,14 +60,14 @@ pub fn check(config: &AgentServiceConfig, facts: &Facts) -> Result<(), Problem> 
             (ingress.assisted_service_hostname.as_str(), ingress.image_service_hostname.as_str())
         });
         if hosts.is_none_or(|(service, images)| service.is_empty() || images.is_empty()) {
-            return Err(Problem::new(
+            return Err(ReconcileError::new(
                 "KubernetesIngressConfigMissing",
                 "ingress configuration is required for non-OpenShift deployment",
             ));
         }
     }
     if !has_image_service(config) && !spec.os_images.is_empty() {
-        return Err(Problem::new(
+        return Err(ReconcileError::new(
             "OSImagesShouldBeEmptyFailure",
             "osImages should be empty when image service is disabled",
         ));
@@ -74,7 +76,7 @@ pub fn check(config: &AgentServiceConfig, facts: &Facts) -> Result<(), Problem> 
 }
 
 /// Volumes are large enough; one that is there already is taken as it is.
-fn storage(config: &AgentServiceConfig, facts: &Facts) -> Result<(), Problem> {
+fn storage(config: &AgentServiceConfig, facts: &Facts) -> Result<(), ReconcileError> {
     let AgentServiceConfigSpec { database_storage, filesystem_storage, image_storage, .. } = &config.spec;
     let (database, files) = (claim_name(config, DATABASE_CLAIM), claim_name(config, FILES_CLAIM));
     let mut small = Vec::new();
@@ -87,7 +89,7 @@ fn storage(config: &AgentServiceConfig, facts: &Facts) -> Result<(), Problem> {
     if is_given(database_storage) {
         check("Database", database_storage, GIB, facts.claims.contains_key(&database));
     } else if facts.claims.contains_key(&database) {
-        return Err(Problem::new(
+        return Err(ReconcileError::new(
             "StorageFailure",
             format!(
                 "databaseStorage can't be taken away, for the database would be left behind; give it back, or delete the \
@@ -98,7 +100,7 @@ fn storage(config: &AgentServiceConfig, facts: &Facts) -> Result<(), Problem> {
     if is_given(filesystem_storage) {
         check("Filesystem", filesystem_storage, GIB, facts.claims.contains_key(&files));
     } else if facts.claims.contains_key(&files) {
-        return Err(Problem::new(
+        return Err(ReconcileError::new(
             "StorageFailure",
             format!(
                 "filesystemStorage can't be taken away, for the files would be left behind; give it back, or delete the \
@@ -112,7 +114,7 @@ fn storage(config: &AgentServiceConfig, facts: &Facts) -> Result<(), Problem> {
     if small.is_empty() {
         return Ok(());
     }
-    Err(Problem::new("StorageFailure", small.join(". ") + "."))
+    Err(ReconcileError::new("StorageFailure", small.join(". ") + "."))
 }
 
 fn requested(claim: &PersistentVolumeClaimSpec) -> (String, u64) {
@@ -128,8 +130,8 @@ fn requested(claim: &PersistentVolumeClaimSpec) -> (String, u64) {
 ///
 /// # Errors
 /// There are several, or it is no bundle of certificates.
-pub fn os_image_authorities(data: &BTreeMap<String, String>) -> Result<(String, String), Problem> {
-    let failure = |text: String| Problem::new("OSImageCACertRefFailure", text);
+pub fn os_image_authorities(data: &BTreeMap<String, String>) -> Result<(String, String), ReconcileError> {
+    let failure = |text: String| ReconcileError::new("OSImageCACertRefFailure", text);
     let mut files = data.iter();
     let (Some((name, text)), None) = (files.next(), files.next()) else {
         return Err(failure(
@@ -165,7 +167,7 @@ pub const OS_IMAGE_PARAMS: &[&str] = &["headers", "query_params"];
 ///
 /// # Errors
 /// It has none of them, or others.
-pub fn os_image_params<'a>(mut members: impl Iterator<Item = &'a String>) -> Result<(), Problem> {
+pub fn os_image_params<'a>(mut members: impl Iterator<Item = &'a String>) -> Result<(), ReconcileError> {
     let mut any = false;
     if members.all(|member| {
         any = true;
@@ -174,7 +176,7 @@ pub fn os_image_params<'a>(mut members: impl Iterator<Item = &'a String>) -> Res
     {
         return Ok(());
     }
-    Err(Problem::new(
+    Err(ReconcileError::new(
         "ReasonOSImageAdditionalParamsRefFailure",
         "secret referenced by OSImageAdditionalParamsRef is expected to contain either `headers` and/or `query_params` \
          and no other entries",

@@ -8,7 +8,7 @@ mod role;
 mod service;
 
 pub use manifest::{further, manifest};
-pub use role::{Access, Role, Scope, cluster, cluster_named, namespaced, namespaced_named, within_named};
+pub use role::{Access, Role, Scope, cluster, namespaced};
 pub use service::ROLE as SERVICE;
 
 use crate::{admission, operator};

@@ -35,6 +35,20 @@ pub enum Scope {
     In(&'static str),
 }
 
+impl Access {
+    /// The same right, limited to objects of these names.
+    #[must_use]
+    pub const fn named(self, names: &'static [&'static str]) -> Self {
+        Self { names, ..self }
+    }
+
+    /// The same right, in the namespace of this name.
+    #[must_use]
+    pub const fn within(self, namespace: &'static str) -> Self {
+        Self { scope: Scope::In(namespace), ..self }
+    }
+}
+
 /// A right in all namespaces.
 pub const fn cluster(
     why: &'static str,
@@ -45,17 +59,6 @@ pub const fn cluster(
     Access { why, scope: Scope::Cluster, group, resources, verbs, names: &[] }
 }
 
-/// A right on objects of these names in all namespaces.
-pub const fn cluster_named(
-    why: &'static str,
-    group: &'static str,
-    resources: &'static [&'static str],
-    names: &'static [&'static str],
-    verbs: &'static [&'static str],
-) -> Access {
-    Access { names, ..cluster(why, group, resources, verbs) }
-}
-
 /// A right in the namespace of the process.
 pub const fn namespaced(
     why: &'static str,
@@ -64,26 +67,4 @@ pub const fn namespaced(
     verbs: &'static [&'static str],
 ) -> Access {
     Access { scope: Scope::Namespace, ..cluster(why, group, resources, verbs) }
-}
-
-/// A right on objects of these names in the namespace of the process.
-pub const fn namespaced_named(
-    why: &'static str,
-    group: &'static str,
-    resources: &'static [&'static str],
-    names: &'static [&'static str],
-    verbs: &'static [&'static str],
-) -> Access {
-    Access { scope: Scope::Namespace, ..cluster_named(why, group, resources, names, verbs) }
-}
-
-/// A right on objects of these names in a namespace.
-pub const fn within_named(
-    why: &'static str,
-    place: &'static str,
-    resources: &'static [&'static str],
-    names: &'static [&'static str],
-    verbs: &'static [&'static str],
-) -> Access {
-    Access { scope: Scope::In(place), ..cluster_named(why, "", resources, names, verbs) }
 }

@@ -62,7 +62,7 @@ pub enum CertificateError {
 }
 
 /// What is known of a certificate.
-struct Facts {
+struct CertificateInfo {
     der: Vec<u8>,
     subject: String,
     issuer: String,
@@ -122,7 +122,7 @@ pub fn next(
 }
 
 /// What is stored, if it can be used: an authority whose key is there, and a certificate that one of them signed.
-fn read(stored: &Stored, now: Timestamp) -> Option<(&Stored, Vec<Facts>, Facts)> {
+fn read(stored: &Stored, now: Timestamp) -> Option<(&Stored, Vec<CertificateInfo>, CertificateInfo)> {
     let authorities: Option<Vec<_>> = authorities_of(&stored.bundle).iter().map(|der| facts(der)).collect();
     let authorities = authorities?;
     let signer = authorities.last()?;
@@ -138,7 +138,7 @@ fn authorities_of(bundle: &str) -> Vec<Vec<u8>> {
     certificates.iter().map(|certificate| certificate.to_vec()).collect()
 }
 
-fn facts(der: &[u8]) -> Option<Facts> {
+fn facts(der: &[u8]) -> Option<CertificateInfo> {
     let certificate = Certificate::from_der(der).ok()?.tbs_certificate;
     let until = certificate.validity.not_after.to_unix_duration().as_secs();
     let names = certificate.get::<SubjectAltName>().ok()?.map(|(_, names)| names.0).unwrap_or_default();
@@ -147,7 +147,7 @@ fn facts(der: &[u8]) -> Option<Facts> {
         GeneralName::IpAddress(bytes) => address(bytes.as_bytes()),
         _ => None,
     });
-    Some(Facts {
+    Some(CertificateInfo {
         der: der.to_vec(),
         subject: distinct(&certificate.subject)?,
         issuer: distinct(&certificate.issuer)?,

@@ -35,7 +35,7 @@ const DRAIN: Duration = Duration::from_secs(15);
 
 /// What is at a path.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Place {
+pub enum Endpoint {
     /// A webhook, which is asked by POST.
     Webhook,
     /// A document.
@@ -58,16 +58,16 @@ impl Refused {
     }
 }
 
-/// What webhooks answer.
-pub trait Answers: Send + Sync + 'static {
-    /// The most bytes of a question.
+/// The webhooks of a process: what is at each path, and what each answers.
+pub trait WebhookHandler: Send + Sync + 'static {
+    /// The most bytes of a review.
     const MOST_BYTES: usize;
 
-    /// Questions that are read and judged at a time; further ones wait.
+    /// Reviews that are read and answered at a time; further ones wait.
     const MOST_AT_A_TIME: usize;
 
     /// What is at a path.
-    fn place(&self, path: &str) -> Place;
+    fn endpoint(&self, path: &str) -> Endpoint;
 
     /// The answer of the webhook at a path.
     fn answer(&self, path: &str, body: Bytes) -> impl Future<Output = Result<Value, Refused>> + Send;
@@ -77,10 +77,10 @@ pub trait Answers: Send + Sync + 'static {
 ///
 /// # Errors
 /// Connections can't be accepted any more.
-pub async fn serve<A: Answers>(
+pub async fn serve<A: WebhookHandler>(
     listener: TcpListener,
     tls: watch::Receiver<Arc<ServerConfig>>,
-    answers: Arc<A>,
+    handler: Arc<A>,
     stop: CancellationToken,
 ) -> io::Result<()> {
     let slots = Arc::new(Semaphore::new(MOST_CONNECTIONS));
@@ -109,13 +109,13 @@ pub async fn serve<A: Answers>(
         };
         let acceptor = TlsAcceptor::from(Arc::clone(&tls.borrow()));
         let (builder, watcher) = (Arc::clone(&builder), graceful.watcher());
-        let (answers, reviews) = (Arc::clone(&answers), Arc::clone(&reviews));
+        let (handler, reviews) = (Arc::clone(&handler), Arc::clone(&reviews));
         tokio::spawn(async move {
             let _slot = slot;
             let Some(stream) = handshake(stream, &acceptor).await else { return };
             let service = service_fn(move |request| {
-                let (answers, reviews) = (Arc::clone(&answers), Arc::clone(&reviews));
-                async move { Ok::<_, Infallible>(respond(request, &*answers, &reviews).await) }
+                let (handler, reviews) = (Arc::clone(&handler), Arc::clone(&reviews));
+                async move { Ok::<_, Infallible>(respond(request, &*handler, &reviews).await) }
             });
             let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
             if let Err(error) = watcher.watch(connection).await {
@@ -146,28 +146,28 @@ async fn handshake(
 
 type Answer = Response<Full<Bytes>>;
 
-async fn respond<A: Answers>(request: Request<Incoming>, answers: &A, reviews: &Semaphore) -> Answer {
+async fn respond<A: WebhookHandler>(request: Request<Incoming>, handler: &A, reviews: &Semaphore) -> Answer {
     let path = request.uri().path().to_owned();
-    match answers.place(&path) {
-        Place::Webhook if request.method() != Method::POST => {
+    match handler.endpoint(&path) {
+        Endpoint::Webhook if request.method() != Method::POST => {
             text(StatusCode::METHOD_NOT_ALLOWED, "a webhook is asked by POST")
         }
-        Place::Webhook => {
-            let answered = timeout(REQUEST, asked(&path, request, answers, reviews)).await;
+        Endpoint::Webhook => {
+            let answered = timeout(REQUEST, asked(&path, request, handler, reviews)).await;
             answered.unwrap_or_else(|_| text(StatusCode::GATEWAY_TIMEOUT, "the review took too long"))
         }
-        Place::Document(document) => json(&document),
-        Place::Nothing(_) if matches!(path.as_str(), "/healthz" | "/livez" | "/readyz") => {
+        Endpoint::Document(document) => json(&document),
+        Endpoint::Nothing(_) if matches!(path.as_str(), "/healthz" | "/livez" | "/readyz") => {
             text(StatusCode::OK, "ok")
         }
-        Place::Nothing(said) => text(StatusCode::NOT_FOUND, said),
+        Endpoint::Nothing(said) => text(StatusCode::NOT_FOUND, said),
     }
 }
 
-async fn asked<A: Answers>(
+async fn asked<A: WebhookHandler>(
     path: &str,
     request: Request<Incoming>,
-    answers: &A,
+    handler: &A,
     reviews: &Semaphore,
 ) -> Answer {
     let Ok(_slot) = reviews.acquire().await else {
@@ -180,7 +180,7 @@ async fn asked<A: Answers>(
         }
         Err(_) => return text(StatusCode::BAD_REQUEST, "the body broke off"),
     };
-    match answers.answer(path, body).await {
+    match handler.answer(path, body).await {
         Ok(answer) => json(&answer),
         Err(refused) => text(refused.status, &refused.text),
     }

@@ -38,16 +38,17 @@ const FIRST_ATTEMPTS: u32 = 12;
 const FIRST_BACKOFF: Backoff =
     Backoff { first: Duration::from_millis(200), longest: Duration::from_secs(10), jitter: Jitter::Half };
 
-/// What makes API servers ask the webhooks.
-pub trait Trusting: Send + Sync + 'static {
+/// The objects by which API servers know the webhooks and trust their certificate.
+pub trait WebhookRegistration: Send + Sync + 'static {
     /// The names or addresses that the certificate is for.
     fn names(&self) -> Vec<String>;
 
-    /// What tells that something of it has changed.
+    /// Streams that have an item whenever one of these objects has changed.
     fn events(&self, client: &Client) -> Vec<Pin<Box<dyn Stream<Item = ()> + Send>>>;
 
-    /// Makes API servers ask, and trust the authorities of a bundle in PEM form.
-    fn place(&self, client: &Client, bundle: &str) -> impl Future<Output = Result<(), kube::Error>> + Send;
+    /// Writes these objects, so that API servers ask, and trust the authorities of a bundle in PEM form.
+    fn register(&self, client: &Client, bundle: &str)
+    -> impl Future<Output = Result<(), kube::Error>> + Send;
 }
 
 /// Keeps the certificate fresh, and trusted.
@@ -56,7 +57,7 @@ pub struct CertificateRotator<T> {
     namespace: String,
     /// Of the secret.
     name: String,
-    trusting: T,
+    registration: T,
     certified: Arc<Certified>,
 }
 
@@ -75,10 +76,15 @@ pub enum RotationError {
     Timeout,
 }
 
-impl<T: Trusting> CertificateRotator<T> {
+impl<T: WebhookRegistration> CertificateRotator<T> {
     /// Keeps the certificate in a secret of a namespace, and shows it by `certified`.
-    pub fn of(client: Client, [namespace, name]: [&str; 2], trusting: T, certified: Arc<Certified>) -> Self {
-        Self { client, namespace: namespace.to_owned(), name: name.to_owned(), trusting, certified }
+    pub fn of(
+        client: Client,
+        [namespace, name]: [&str; 2],
+        registration: T,
+        certified: Arc<Certified>,
+    ) -> Self {
+        Self { client, namespace: namespace.to_owned(), name: name.to_owned(), registration, certified }
     }
 
     /// There is no certificate before the first pass: it is tried for a while.
@@ -128,7 +134,7 @@ impl<T: Trusting> CertificateRotator<T> {
     fn events(&self) -> Pin<Box<dyn Stream<Item = ()> + Send>> {
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
         let own = watcher::Config::default().fields(&format!("metadata.name={}", self.name));
-        let mut all = self.trusting.events(&self.client);
+        let mut all = self.registration.events(&self.client);
         all.push(events(secrets, own).map(drop).boxed());
         Box::pin(stream::select_all(all))
     }
@@ -140,7 +146,7 @@ impl<T: Trusting> CertificateRotator<T> {
     pub async fn reconcile(&self) -> Result<Timestamp, RotationError> {
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
         let mut secret = optional(secrets.get(&self.name).await)?;
-        let names = self.trusting.names();
+        let names = self.registration.names();
         let mut in_place = false;
         loop {
             let stored = secret.as_ref().and_then(stored);
@@ -152,7 +158,7 @@ impl<T: Trusting> CertificateRotator<T> {
             let Some(current) = step.store.or(stored) else { return Ok(step.look_at) };
             self.certified.set(current.certificate.as_bytes(), current.key.expose().as_bytes())?;
             if !in_place || is_written {
-                self.trusting.place(&self.client, &current.bundle).await?;
+                self.registration.register(&self.client, &current.bundle).await?;
             }
             if in_place {
                 return Ok(step.look_at);

@@ -1,4 +1,4 @@
-//! What becomes of a request.
+//! The answer of a webhook to a request: allowed, changed or denied.
 
 use assisted_crd::common::ClusterReference;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use assisted_kubeapi::cluster::{ClusterSpec, custom_manifests, overrides};
 use assisted_kubeapi::objects::Manifests;
-use assisted_kubeapi::{Class, Problem};
+use assisted_kubeapi::{Class, SyncError};
 use assisted_wire::cluster::Cluster;
 use serde_json::{Value, json};
 
@@ -10,14 +10,14 @@ use crate::fixture::{PULL_SECRET, changed};
 
 fn with<T>(
     manifests: &Manifests,
-    then: impl FnOnce(ClusterSpec<'_>) -> Result<T, Problem>,
-) -> Result<T, Problem> {
+    then: impl FnOnce(ClusterSpec<'_>) -> Result<T, SyncError>,
+) -> Result<T, SyncError> {
     let deployment = manifests.cluster_deployments().next().unwrap();
     let install = manifests.agent_cluster_installs().next().unwrap();
     then(ClusterSpec::resolve(deployment, install, manifests)?)
 }
 
-fn created(changes: &Value) -> Result<Value, Problem> {
+fn created(changes: &Value) -> Result<Value, SyncError> {
     with(&changed(changes), |spec| spec.create("4.22.9", None))
         .map(|params| serde_json::to_value(params).unwrap())
 }
@@ -393,6 +393,6 @@ fn custom_manifests_come_from_config_maps() {
     let both = json!({"manifestsConfigMapRef": {"name": "two"}, "manifestsConfigMapRefs": [{"name": "one"}]});
     assert_eq!(read(both).unwrap(), ["a.yaml1", "b.yaml2"]);
     let twice = read(json!({"manifestsConfigMapRefs": [{"name": "one"}, {"name": "two"}]})).unwrap_err();
-    assert_eq!(twice, Problem::input("Conflict in manifest names ('a.yaml' is not unique)"));
+    assert_eq!(twice, SyncError::input("Conflict in manifest names ('a.yaml' is not unique)"));
     assert_eq!(read(json!({"manifestsConfigMapRef": {"name": "three"}})).unwrap_err().class, Class::Backend);
 }

@@ -2,7 +2,7 @@
 
 use assisted_kubeapi::infra_env::{Cluster, InfraEnvSpec};
 use assisted_kubeapi::objects::Manifests;
-use assisted_kubeapi::{Class, Problem};
+use assisted_kubeapi::{Class, SyncError};
 use assisted_wire::id::ClusterId;
 use assisted_wire::infra_env::InfraEnv;
 use serde_json::{Value, json};
@@ -11,12 +11,12 @@ use crate::fixture::{changed, manifests, site};
 
 fn with<T>(
     manifests: &Manifests,
-    then: impl FnOnce(InfraEnvSpec<'_>) -> Result<T, Problem>,
-) -> Result<T, Problem> {
+    then: impl FnOnce(InfraEnvSpec<'_>) -> Result<T, SyncError>,
+) -> Result<T, SyncError> {
     then(InfraEnvSpec::resolve(manifests.infra_envs().next().unwrap(), manifests)?)
 }
 
-fn created(spec: &Value, cluster: Option<&Cluster>) -> Result<Value, Problem> {
+fn created(spec: &Value, cluster: Option<&Cluster>) -> Result<Value, SyncError> {
     with(&changed(&json!({"InfraEnv": {"spec": spec}})), |spec| spec.create(cluster))
         .map(|params| serde_json::to_value(params).unwrap())
 }
@@ -72,7 +72,7 @@ fn a_request_says_what_the_object_says() {
         assert_eq!(created(&wrong, None).unwrap_err().class, Class::Input, "{wrong}");
     }
     let missing = created(&json!({"pullSecretRef": {"name": ""}}), None).unwrap_err();
-    assert_eq!(missing, Problem::input("Missing reference to pull secret"));
+    assert_eq!(missing, SyncError::input("Missing reference to pull secret"));
 }
 
 #[test]

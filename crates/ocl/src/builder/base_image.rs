@@ -6,7 +6,7 @@ use assisted_base::process::Cmd;
 use assisted_wire::on_cluster_layering::LayeringErrorCode;
 
 use super::failure::is_refusal;
-use super::machine::told;
+use super::machine::require_success;
 use super::{Failed, Machine};
 use crate::paths;
 
@@ -31,7 +31,7 @@ pub(crate) fn podman(machine: &Machine, limit: Duration) -> Cmd {
 /// Pulls it; it is nothing to do where it is there already.
 pub(crate) async fn pull(machine: &Machine, image: &str, auth: &str) -> Result<(), Failed> {
     let done = podman(machine, LIMIT).args(["pull", "--quiet", "--authfile", auth, image]).run().await;
-    told("podman", done).map(drop).map_err(|error| {
+    require_success("podman", done).map(drop).map_err(|error| {
         let reason = format!("{image} can't be pulled: {error}");
         match is_refusal(&error) {
             // Whoever looks for the cause looks at this host, not at the network.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// What the stages are made of.
 #[derive(Debug)]
-pub(crate) struct Parts<'a> {
+pub(crate) struct ContainerfileInput<'a> {
     /// The release's image for nodes, by digest.
     pub base: &'a str,
     pub pool: &'a str,
@@ -29,9 +29,9 @@ const PROGRAM: &str = "/usr/lib/dracut/modules.d/30ignition/ignition";
 
 /// The whole text. The configuration is applied by the image's own program, which is another one under this name; links and not
 /// another `argv[0]`, because not each shell can set that. It is mounted and not copied, so it is in no layer.
-pub(crate) fn render(parts: &Parts<'_>) -> String {
-    let mut text = format!("FROM {} AS configs\n", parts.base);
-    if parts.bakes {
+pub(crate) fn render(input: &ContainerfileInput<'_>) -> String {
+    let mut text = format!("FROM {} AS configs\n", input.base);
+    if input.bakes {
         let _ = writeln!(
             text,
             "RUN --mount=type=bind,source={IGNITION},target=/run/ocl-ignition.json ln -s {PROGRAM} /usr/bin/ignition-apply && \
@@ -39,7 +39,7 @@ pub(crate) fn render(parts: &Parts<'_>) -> String {
              rm /usr/bin/ignition-apply && ostree container commit"
         );
     }
-    if parts.trusts {
+    if input.trusts {
         let _ = writeln!(
             text,
             "COPY {AUTHORITIES} /etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt\n\
@@ -49,10 +49,10 @@ pub(crate) fn render(parts: &Parts<'_>) -> String {
     let _ = writeln!(
         text,
         "LABEL machineconfig={} machineconfigpool={} baseOSContainerImage={} io.openshift.release={} ocl.assisted/cluster={}",
-        parts.rendered, parts.pool, parts.base, parts.release_version, parts.cluster_id
+        input.rendered, input.pool, input.base, input.release_version, input.cluster_id
     );
-    text.push_str(parts.user);
-    if !parts.user.ends_with('\n') {
+    text.push_str(input.user);
+    if !input.user.ends_with('\n') {
         text.push('\n');
     }
     text
@@ -100,8 +100,8 @@ pub(crate) fn foreign_images(user: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn parts(user: &str) -> Parts<'_> {
-        Parts {
+    fn input(user: &str) -> ContainerfileInput<'_> {
+        ContainerfileInput {
             base: "quay.io/os@sha256:00",
             pool: "master",
             rendered: "rendered-master-1",
@@ -115,14 +115,14 @@ mod tests {
 
     #[test]
     fn the_users_part_stands_last() {
-        let text = render(&parts("FROM configs AS final\nRUN true"));
+        let text = render(&input("FROM configs AS final\nRUN true"));
         assert_eq!(
             text,
             "FROM quay.io/os@sha256:00 AS configs\n\
              LABEL machineconfig=rendered-master-1 machineconfigpool=master baseOSContainerImage=quay.io/os@sha256:00 \
              io.openshift.release=4.21.3 ocl.assisted/cluster=c\nFROM configs AS final\nRUN true\n"
         );
-        let all = render(&Parts { bakes: true, trusts: true, ..parts("FROM configs\n") });
+        let all = render(&ContainerfileInput { bakes: true, trusts: true, ..input("FROM configs\n") });
         let lines: Vec<_> = all.lines().collect();
         assert!(
             lines[1].contains("source=ignition.json") && lines[1].contains("--ignore-unsupported"),

@@ -11,7 +11,7 @@ use assisted_wire::secret::Secret;
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
-use super::containerfile::{Parts, foreign_images, render as render_containerfile};
+use super::containerfile::{ContainerfileInput, foreign_images, render as render_containerfile};
 use super::embedded::Embedded;
 use super::image::{Attempt, digest_path};
 use super::lock::{Lock, LockError};
@@ -39,7 +39,7 @@ impl Builder {
         if let Some(end) = store.get().end() {
             return Ok(end);
         }
-        let work = Work { builder: self, machine: &self.machine, store: &store, pools };
+        let work = Build { builder: self, machine: &self.machine, store: &store, pools };
         let done = match tokio::time::timeout(work.time_left(), work.go_on()).await {
             Ok(done) => done,
             Err(_) => Err(Failed::for_good(
@@ -82,7 +82,7 @@ pub(super) async fn end(machine: &Machine, store: &Store, failed: &Failed) -> io
     Ok(())
 }
 
-struct Work<'a> {
+struct Build<'a> {
     builder: &'a Builder,
     machine: &'a Machine,
     store: &'a Store,
@@ -99,7 +99,7 @@ impl From<io::Error> for Failed {
     }
 }
 
-impl Work<'_> {
+impl Build<'_> {
     /// What is left of the time that was given, which is counted from the first beginning.
     fn time_left(&self) -> Duration {
         let whole = Duration::from_secs(self.builder.config.build_timeout_seconds)
@@ -354,7 +354,7 @@ impl Work<'_> {
         }
         let ignition = ignition.map(|(config, _)| config);
         context::write(self.machine, pool.as_str(), ignition.as_ref(), |trusts| {
-            render_containerfile(&Parts {
+            render_containerfile(&ContainerfileInput {
                 base: rendered.os_image(),
                 pool: pool.as_str(),
                 rendered: &rendered.name,

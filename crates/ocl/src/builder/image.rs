@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
 use super::base_image::podman;
 use super::failure::{classify_run, is_refusal};
-use super::machine::told;
+use super::machine::require_success;
 use super::progress::begins_at;
 use super::{Builder, Failed, Machine, Store, context};
 use crate::config::Proxy;
@@ -133,7 +133,7 @@ impl Attempt<'_> {
         self.machine
             .write(&log, 0o600, super::redact(&text))
             .map_err(Failed::of(LayeringErrorCode::Push, "its log"))?;
-        told("podman", done).map(drop).map_err(|error| {
+        require_success("podman", done).map(drop).map_err(|error| {
             let reason = format!("the image can't be pushed to {to}: {error}");
             match is_refusal(&error) {
                 true => Failed::for_good(LayeringErrorCode::Push, reason),

@@ -110,13 +110,13 @@ impl Machine {
         program: &str,
         args: &[A],
     ) -> Result<String, String> {
-        told(program, self.cmd(limit, program).args(args).run().await)
+        require_success(program, self.cmd(limit, program).args(args).run().await)
             .map(|done| done.text().trim().to_owned())
     }
 }
 
-/// A program's end: only success is one, all else is told in a sentence.
-pub(super) fn told(program: &str, done: Result<CmdOutput, CmdError>) -> Result<CmdOutput, String> {
+/// The output of a program that succeeded; all else is an error in a sentence.
+pub(super) fn require_success(program: &str, done: Result<CmdOutput, CmdError>) -> Result<CmdOutput, String> {
     match done {
         Ok(done) if done.success() => Ok(done),
         Ok(done) => Err(format!("{program} failed with exit status {}: {}", done.code(), last(&done))),

@@ -7,7 +7,7 @@ use assisted_wire::on_cluster_layering::{LayeringErrorCode, Pool};
 use serde_json::Value;
 
 use super::Failed;
-use super::machine::{Machine, told};
+use super::machine::{Machine, require_success};
 use crate::config::Config;
 
 /// What the controller renders from.
@@ -82,7 +82,7 @@ pub(crate) async fn run(machine: &Machine, config: &Config, pass: Pass, auth: &s
     machine
         .write(pass.log(), 0o600, super::redact(&text))
         .map_err(|error| failed(format!("{}: {error}", pass.log())))?;
-    told("podman", done)
+    require_success("podman", done)
         .map(drop)
         .map_err(|error| failed(format!("the configuration can't be rendered: {error}")))
 }
@@ -120,7 +120,7 @@ pub(crate) async fn is_seedable(machine: &Machine, config: &Config, auth: &str) 
         Ok(done) if done.code() == 1 => Ok(false),
         done => Err(failed(format!(
             "what the release can do is not known: {}",
-            told("podman", done).err().unwrap_or_default()
+            require_success("podman", done).err().unwrap_or_default()
         ))),
     }
 }

@@ -44,8 +44,8 @@ pub(crate) fn write(machine: &Machine, pool: Pool, image: &str, seedable: bool) 
     Ok(())
 }
 
-/// Holds the second rendering against the first.
-pub(crate) fn judge(pool: Pool, image: &str, first: &Rendered, second: &Rendered) -> Result<(), Failed> {
+/// Compares the second rendering with the first.
+pub(crate) fn compare(pool: Pool, image: &str, first: &Rendered, second: &Rendered) -> Result<(), Failed> {
     if second.os_image() != image {
         return Err(Failed::new(
             LayeringErrorCode::Render,
@@ -71,7 +71,7 @@ pub(crate) fn judge(pool: Pool, image: &str, first: &Rendered, second: &Rendered
 pub(crate) fn check(machine: &Machine, pool: Pool, image: &str) -> Result<(), Failed> {
     let first = render::read(machine, Pass::First, pool)?;
     let second = render::read(machine, Pass::Second, pool)?;
-    judge(pool, image, &first, &second)
+    compare(pool, image, &first, &second)
 }
 
 #[cfg(test)]
@@ -110,9 +110,9 @@ mod tests {
             name: "x".into(),
             spec: json!({"osImageURL": image, "x": more}),
         };
-        let judge = |second: &Rendered| judge(Pool::Master, "new", &rendered("old", "a"), second);
-        assert!(judge(&rendered("new", "a")).is_ok());
-        assert!(judge(&rendered("other", "a")).unwrap_err().reason.contains("another MachineConfig"));
-        assert!(judge(&rendered("new", "b")).unwrap_err().reason.ends_with("more than the image: x"));
+        let compare = |second: &Rendered| compare(Pool::Master, "new", &rendered("old", "a"), second);
+        assert!(compare(&rendered("new", "a")).is_ok());
+        assert!(compare(&rendered("other", "a")).unwrap_err().reason.contains("another MachineConfig"));
+        assert!(compare(&rendered("new", "b")).unwrap_err().reason.ends_with("more than the image: x"));
     }
 }

@@ -63,11 +63,11 @@ pub(crate) async fn check(
         }
         _ => failed(error.to_string()),
     })?;
-    judge(&found, digest, pool, config)?;
+    check_image(&found, digest, pool, config)?;
     Ok(found.bytes)
 }
 
-fn judge(found: &Described, digest: Digest, pool: Pool, config: &Config) -> Result<(), Failed> {
+fn check_image(found: &Described, digest: Digest, pool: Pool, config: &Config) -> Result<(), Failed> {
     if found.digest != digest {
         return Err(failed(format!("the registry has {} in place of {digest}", found.digest)));
     }
@@ -110,9 +110,10 @@ mod tests {
             bytes: 1,
         };
         let config = config(1);
-        let judge =
-            |found: &Described| judge(found, digest, Pool::Master, &config).map_err(|error| error.reason);
-        assert_eq!(judge(&good), Ok(()));
+        let check = |found: &Described| {
+            check_image(found, digest, Pool::Master, &config).map_err(|error| error.reason)
+        };
+        assert_eq!(check(&good), Ok(()));
         for (odd, told) in [
             (Described { digest: Digest::of(b"y"), ..good.clone() }, "in place of"),
             (Described { architecture: "arm64".to_owned(), ..good.clone() }, "not for amd64"),
@@ -122,7 +123,7 @@ mod tests {
             ),
             (Described { labels: labels(&[("ostree.bootable", "")]), ..good.clone() }, "for pool"),
         ] {
-            assert!(judge(&odd).unwrap_err().contains(told), "{told}");
+            assert!(check(&odd).unwrap_err().contains(told), "{told}");
         }
     }
 }

@@ -71,7 +71,7 @@ impl World {
 const RUN: &str = "podman run --cgroups=disabled --net=host";
 
 /// Runs a script to its end; what it wrote.
-fn told(host: &PodmanHost, script: &str) -> String {
+fn output_of(host: &PodmanHost, script: &str) -> String {
     let (done, told) = host.run(&format!("set -ex\n{script}"), LIMIT).unwrap();
     assert!(done, "{told}");
     told
@@ -83,7 +83,7 @@ async fn agent_and_installer_run_from_a_registry() {
     let (agent, installer) = (world.push(Kind::Agent).await, world.push(Kind::Installer).await);
     let host = world.host();
     // The agent is taken out of its image as units of discovery images do it; what is left is a program that needs nothing.
-    let told = told(
+    let told = output_of(
         &host,
         &format!(
             "podman run --privileged --net=host --rm -v /usr/local/bin:/hostbin {agent} cp /usr/bin/agent /hostbin\n\
@@ -155,7 +155,7 @@ async fn service_and_controller_run_from_a_registry() {
     let host = world.host();
     let (port, _port) = free();
     let wait = until_it_answers(port, "podman logs s");
-    let told = told(
+    let told = output_of(
         &host,
         &format!(
             "{RUN} --name s -d --read-only --cap-drop all --tmpfs /tmp -v data:/data -e AUTH_TYPE=users \
@@ -216,7 +216,7 @@ async fn podman_plays_the_pod() {
     let pod = pod.replace(&Kind::Service.default_name(), &service).replace(command, &elsewhere);
     write(&host.dir().join("bin"), "assisted.kube.yaml", &pod);
     let wait = until_it_answers(port, "podman logs assisted-service");
-    let told = told(
+    let told = output_of(
         &host,
         &format!(
             "play=/usr/local/bin/assisted.kube.yaml\n\

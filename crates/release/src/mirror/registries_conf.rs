@@ -26,12 +26,12 @@ struct Registry {
     #[serde(default)]
     mirror_by_digest_only: bool,
     #[serde(default)]
-    mirror: Vec<Place>,
+    mirror: Vec<RegistryLocation>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-struct Place {
+struct RegistryLocation {
     location: String,
     #[serde(default)]
     insecure: bool,

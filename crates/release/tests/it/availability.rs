@@ -1,7 +1,9 @@
 //! Whether images are to be had: asked of real registries, which give nothing for it but their word.
 
 use assisted_release::mirror::{Pull, Rule};
-use assisted_release::{Depth, Mirrors, PullSecret, Reference, Registries, RegistryError, Survey};
+use assisted_release::{
+    AvailabilityChecker, Depth, Mirrors, PullSecret, Reference, Registries, RegistryError,
+};
 use assisted_testkit::oci::{Image, Layer};
 use assisted_testkit::{Access, Auth, Fault, Proxy};
 
@@ -12,8 +14,8 @@ fn rules(mirrors: &[&str], source: &str) -> Mirrors {
     Mirrors::new([Rule { mirrors, ..plain(source) }]).unwrap()
 }
 
-fn survey(mirrors: &Mirrors, depth: Depth) -> Survey {
-    Survey::new(session_with(mirrors.rules().to_vec()), depth, vec![X86])
+fn checker(mirrors: &Mirrors, depth: Depth) -> AvailabilityChecker {
+    AvailabilityChecker::new(session_with(mirrors.rules().to_vec()), depth, vec![X86])
 }
 
 #[tokio::test]
@@ -23,7 +25,7 @@ async fn the_first_mirror_that_has_it_is_told_and_nothing_is_fetched() {
     let front = Proxy::start(full.registry.address()).await;
     let wanted: Reference = format!("quay.io/ocp/release@{}", image.digest.unwrap()).parse().unwrap();
     let mirrors = rules(&[&empty.registry.name(), &front.name()], "quay.io");
-    let at = survey(&mirrors, Depth::Manifest).locate(&wanted, mirrors.copies(&wanted)).await.unwrap();
+    let at = checker(&mirrors, Depth::Manifest).locate(&wanted, mirrors.copies(&wanted)).await.unwrap();
     assert_eq!(at.to_string(), format!("{}/ocp/release@{}", front.name(), image.digest.unwrap()));
     let seen = front.seen("");
     // Whether it speaks TLS was tried, too.
@@ -36,7 +38,7 @@ async fn the_first_mirror_that_has_it_is_told_and_nothing_is_fetched() {
     // By a tag nobody is asked: the mirrors are for digests.
     let tagged: Reference = "quay.io/ocp/release:4.22.9".parse().unwrap();
     assert!(mirrors.copies(&tagged).is_empty());
-    let at = survey(&mirrors, Depth::Manifest).locate(&tagged, mirrors.all_copies(&tagged)).await.unwrap();
+    let at = checker(&mirrors, Depth::Manifest).locate(&tagged, mirrors.all_copies(&tagged)).await.unwrap();
     assert_eq!(at.repository.registry, front.name());
 }
 
@@ -50,8 +52,8 @@ async fn each_place_says_why_it_has_it_not() {
     front.spoil("manifests", 1, Fault::Status(403, None));
     let wanted: Reference = format!("quay.io/ocp/release@{}", image.digest.unwrap()).parse().unwrap();
     let mirrors = rules(&[&empty.registry.name(), &front.name(), gone], "quay.io");
-    let survey = survey(&mirrors, Depth::Manifest);
-    let error = survey.locate(&wanted, mirrors.copies(&wanted)).await.unwrap_err();
+    let checker = checker(&mirrors, Depth::Manifest);
+    let error = checker.locate(&wanted, mirrors.copies(&wanted)).await.unwrap_err();
     let RegistryError::Everywhere(places) = &error.cause else { panic!("{error}") };
     assert!(
         matches!(
@@ -61,7 +63,7 @@ async fn each_place_says_why_it_has_it_not() {
         "{error}"
     );
     // Now the second has it, and the third is not waited for again.
-    let at = survey.locate(&wanted, mirrors.copies(&wanted)).await.unwrap();
+    let at = checker.locate(&wanted, mirrors.copies(&wanted)).await.unwrap();
     assert_eq!(at.repository.registry, front.name());
 }
 
@@ -73,15 +75,15 @@ async fn layers_are_asked_for_one_by_one() {
     let pinned = lab.push(PARTS, None, &image).await;
     let mirrors = rules(&[], &lab.registry.name());
     let own = || vec![mirrors.own(&pinned)];
-    survey(&mirrors, Depth::Layers).locate(&pinned, own()).await.unwrap();
+    checker(&mirrors, Depth::Layers).locate(&pinned, own()).await.unwrap();
 
     // A layer whose file was lost: the manifest alone does not tell.
     let lost = &image.blobs[1].digest;
     let hex = lost.strip_prefix("sha256:").unwrap();
     let kept = lab.images.path().join(format!("docker/registry/v2/blobs/sha256/{}/{hex}/data", &hex[..2]));
     std::fs::remove_file(kept).unwrap();
-    survey(&mirrors, Depth::Manifest).locate(&pinned, own()).await.unwrap();
-    let error = survey(&mirrors, Depth::Layers).locate(&pinned, own()).await.unwrap_err();
+    checker(&mirrors, Depth::Manifest).locate(&pinned, own()).await.unwrap();
+    let error = checker(&mirrors, Depth::Layers).locate(&pinned, own()).await.unwrap_err();
     assert!(matches!(&error.cause, RegistryError::NoBlob(digest) if digest.to_string() == *lost), "{error}");
 }
 
@@ -94,8 +96,8 @@ async fn credentials_are_those_of_the_pull_secret() {
     let wanted: Reference = format!("quay.io/ocp/release@{}", image.digest.unwrap()).parse().unwrap();
     let registries = Registries::new(&transport(), mirrors.clone(), QUICK).unwrap();
     let ask = async |secret: PullSecret| {
-        let survey = Survey::new(registries.session(secret), Depth::Layers, vec![X86]);
-        survey.locate(&wanted, mirrors.copies(&wanted)).await
+        let checker = AvailabilityChecker::new(registries.session(secret), Depth::Layers, vec![X86]);
+        checker.locate(&wanted, mirrors.copies(&wanted)).await
     };
     let refused = ask(PullSecret::default()).await.unwrap_err();
     assert!(matches!(refused.cause, RegistryError::Credentials(None)), "{refused}");

@@ -24,7 +24,7 @@ use crate::dns::{of_wire, taken};
 const MOST_ATTEMPTS: u32 = 5;
 
 /// Why records were not made.
-enum Problem {
+enum RecordsError {
     /// Another try would find the same.
     Final(String),
     /// Another try may help.
@@ -32,7 +32,7 @@ enum Problem {
     Broken(Error),
 }
 
-impl From<DnsError> for Problem {
+impl From<DnsError> for RecordsError {
     fn from(error: DnsError) -> Self {
         match error {
             DnsError::Taken { .. } | DnsError::NoZone { .. } | DnsError::Name { .. } => {
@@ -62,10 +62,10 @@ impl Actions {
         let hosts = facts.as_ref().map(|facts| facts.hosts.as_slice()).unwrap_or_default();
         let outcome = match self.make_records(id, record, wanted(record, hosts)).await {
             Ok(records) => Ok(records),
-            Err(Problem::Final(reason)) => Err(reason),
-            Err(Problem::Passing(reason)) if asked.attempts >= MOST_ATTEMPTS => Err(reason),
-            Err(Problem::Passing(reason)) => return Err(failed(&reason)),
-            Err(Problem::Broken(error)) => return Err(error),
+            Err(RecordsError::Final(reason)) => Err(reason),
+            Err(RecordsError::Passing(reason)) if asked.attempts >= MOST_ATTEMPTS => Err(reason),
+            Err(RecordsError::Passing(reason)) => return Err(failed(&reason)),
+            Err(RecordsError::Broken(error)) => return Err(error),
         };
         self.decide_dns(id, Some(asked), |facts| made(facts, attempt, outcome.clone())).await
     }
@@ -75,7 +75,7 @@ impl Actions {
         id: ClusterId,
         record: &ClusterRecord,
         wanted: Vec<DnsRecord>,
-    ) -> Result<Vec<DnsRecord>, Problem> {
+    ) -> Result<Vec<DnsRecord>, RecordsError> {
         let cluster = &record.cluster;
         // Whoever took the domain out of the settings wants no records any more.
         let Some(provider) = self.dns.of(&cluster.base_dns_domain) else { return Ok(Vec::new()) };
@@ -84,7 +84,7 @@ impl Actions {
             wanted.iter().map(|record| record.name.clone()).filter(|name| !owned(name)).collect();
         let others = provider.taken(&names).await?;
         if !others.is_empty() {
-            return Err(Problem::Final(taken(&others)));
+            return Err(RecordsError::Final(taken(&others)));
         }
         // Of an earlier attempt, under another name perhaps.
         let same = |one: &DnsRecord, other: &DnsRecord| one.name == other.name && one.r#type == other.r#type;
@@ -94,7 +94,7 @@ impl Actions {
         let all = [obsolete.as_slice(), wanted.as_slice()].concat();
         if all != cluster.dns_records {
             let note = |facts: &Facts| noted(facts, all.clone());
-            self.decide_dns(id, None, note).await.map_err(Problem::Broken)?;
+            self.decide_dns(id, None, note).await.map_err(RecordsError::Broken)?;
         }
         let changes: Vec<_> = wanted
             .iter()
@@ -106,7 +106,7 @@ impl Actions {
             if matches!(error, DnsError::Taken { .. }) {
                 // Somebody was quicker: what they made must not be taken for this cluster's.
                 let note = |facts: &Facts| noted(facts, cluster.dns_records.clone());
-                self.decide_dns(id, None, note).await.map_err(Problem::Broken)?;
+                self.decide_dns(id, None, note).await.map_err(RecordsError::Broken)?;
             }
             return Err(error.into());
         }

@@ -1,7 +1,7 @@
 //! A host is removed (service-api §6.3).
 
-use assisted_core::decide::host::registration::deregistered;
 use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal::Refusal;
 
 use super::Hosts;
 use crate::attempt::{AttemptError, attempt};
@@ -18,19 +18,9 @@ impl Hosts {
     }
 
     async fn try_deregister(&self, caller: &Caller, key: HostKey) -> Result<(), AttemptError> {
-        let Some(mut work) = self.database.load_host(key).await? else {
-            return Err(assisted_core::model::refusal::Refusal::internal("record not found").into());
-        };
-        work.request_id = Some(caller.request_id);
-        if let Some(host) = work.host(key) {
-            let event = deregistered(host);
-            work.events.push(event);
+        match self.database.deregister_host(caller, key).await? {
+            true => Ok(()),
+            false => Err(Refusal::internal("record not found").into()),
         }
-        work.remove_host(key);
-        if work.cluster().is_some() {
-            work.refresh_and_mark();
-        }
-        work.commit(&self.database).await?;
-        Ok(())
     }
 }

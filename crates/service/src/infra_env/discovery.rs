@@ -67,7 +67,7 @@ impl InfraEnvs {
         config.to_json().map_err(Error::internal)
     }
 
-    /// Judges a new or changed infra-env by what its images would be: whether the networks can be applied, overrides be laid
+    /// Checks a new or changed infra-env by what its images would be: whether the networks can be applied, overrides be laid
     /// over the config, and images have room for both.
     ///
     /// # Errors

@@ -31,14 +31,14 @@ impl Default for KeyfileCache {
 }
 
 impl InfraEnvs {
-    /// Judges the networks of a request.
+    /// Checks the networks of a request.
     pub(crate) async fn check_networks(
         &self,
         hosts: Option<&Vec<HostStaticNetworkConfig>>,
     ) -> Result<(), Error> {
         let Some(hosts) = hosts.filter(|hosts| !hosts.is_empty()).cloned() else { return Ok(()) };
-        let judged = blocking(move || assisted_netconf::check(&hosts)).await?;
-        Ok(judged.map_err(Refusal::invalid)?)
+        let checked = blocking(move || assisted_netconf::check(&hosts)).await?;
+        Ok(checked.map_err(Refusal::invalid)?)
     }
 
     /// The files that an image carries, with the script; none without networks.

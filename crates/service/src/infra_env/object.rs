@@ -1,10 +1,8 @@
 //! Infra-envs that objects of the Kubernetes API describe: found by the object, registered for it, removed with their hosts.
 
 use assisted_core::admission::infra_env::image_event;
-use assisted_core::decide::host::registration::deregistered;
 use assisted_core::model::cluster::MirrorRegistry;
 use assisted_core::model::event::catalogue;
-use assisted_core::model::host::HostKey;
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::object_key::ObjectKey;
 use assisted_store::{HostFilter, InfraEnvFilter};
@@ -139,24 +137,9 @@ impl InfraEnvs {
         loop {
             let filter = HostFilter { infra_env_id: Some(id), ..HostFilter::default() };
             let Some(host) = self.database.reader().hosts(&filter).await?.into_iter().next() else { break };
-            attempt!(self.database, caller, self.try_remove_host(caller, host.key))?;
+            attempt!(self.database, caller, self.database.deregister_host(caller, host.key))?;
         }
         attempt!(self.database, caller, self.try_remove(caller, id))
-    }
-
-    async fn try_remove_host(&self, caller: &Caller, key: HostKey) -> Result<(), AttemptError> {
-        let Some(mut work) = self.database.load_host(key).await? else { return Ok(()) };
-        work.request_id = Some(caller.request_id);
-        if let Some(host) = work.host(key) {
-            let event = deregistered(host);
-            work.events.push(event);
-        }
-        work.remove_host(key);
-        if work.cluster().is_some() {
-            work.refresh_and_mark();
-        }
-        work.commit(&self.database).await?;
-        Ok(())
     }
 
     async fn try_remove(&self, caller: &Caller, id: InfraEnvId) -> Result<(), AttemptError> {

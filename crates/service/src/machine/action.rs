@@ -75,21 +75,21 @@ pub(super) async fn begin(
         message: None,
     });
     rack.write(&record).await?;
-    tracing::info!(machine = %id, name = record.name, action = task.name(), user = caller.user_name, "a machine is told what to do");
-    let (work, told, caller) = (Arc::clone(rack), rack.told(record.clone()), caller.clone());
+    tracing::info!(machine = %id, name = record.name, action = task.name(), user = caller.user_name, "an action on a machine begins");
+    let (work, shown, caller) = (Arc::clone(rack), rack.shown(record.clone()), caller.clone());
     tokio::spawn(async move {
-        let done = match timeout(LIMIT, work.act(&caller, &record, task)).await {
+        let done = match timeout(LIMIT, work.perform(&caller, &record, task)).await {
             Ok(done) => done,
             Err(_) => Err(format!("it took longer than {} minutes", LIMIT.as_secs() / 60)),
         };
         work.end(id, done).await;
         drop(busy);
     });
-    Ok(told)
+    Ok(shown)
 }
 
 impl Rack {
-    async fn act(&self, caller: &Caller, record: &Record, task: Task) -> Result<(), String> {
+    async fn perform(&self, caller: &Caller, record: &Record, task: Task) -> Result<(), String> {
         let image = match task {
             Task::Boot(infra_env) => Some(self.image(caller, record.id, infra_env).await?),
             Task::Power(_) => None,
@@ -126,12 +126,12 @@ impl Rack {
 
     /// Tells what an action waits for.
     async fn waits(&self, id: Uuid, message: String) {
-        self.note(id, |action| action.message = Some(message)).await;
+        self.update_action(id, |action| action.message = Some(message)).await;
     }
 
     async fn end(&self, id: Uuid, done: Result<(), String>) {
         let ended_at = Some(self.database.now().into());
-        self.note(id, |action| {
+        self.update_action(id, |action| {
             action.ended_at = ended_at;
             let (state, message) = match done {
                 Ok(()) => ("done", None),
@@ -142,8 +142,8 @@ impl Rack {
         .await;
     }
 
-    /// Changes what is told of a machine's action. Where that fails, the action's end is told by its time.
-    async fn note(&self, id: Uuid, change: impl FnOnce(&mut MachineAction)) {
+    /// Changes what is shown of a machine's action. Where that fails, the time of the action tells its end.
+    async fn update_action(&self, id: Uuid, change: impl FnOnce(&mut MachineAction)) {
         let noted = async {
             let mut record = self.read(id).await?;
             if let Some(action) = &mut record.action {

@@ -70,7 +70,7 @@ impl Machines {
         sees(caller)?;
         let rack = &self.0;
         let mut found: Vec<RackMachine> =
-            rack.all().await?.into_iter().map(|record| rack.told(record)).collect();
+            rack.all().await?.into_iter().map(|record| rack.shown(record)).collect();
         found.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(MachineList(found))
     }
@@ -90,7 +90,7 @@ impl Machines {
             Ok(Err(error)) => (None, Some(error.to_string())),
             Err(_) => (None, Some(late())),
         };
-        Ok(RackMachine { power, problem, ..rack.told(record) })
+        Ok(RackMachine { power, problem, ..rack.shown(record) })
     }
 
     /// Makes a machine known, once its controller has taken the account.
@@ -119,7 +119,7 @@ impl Machines {
         }
         rack.write(&record).await?;
         tracing::info!(machine = %record.id, name = record.name, user = caller.user_name, "a machine is known");
-        Ok(RackMachine { power: Some(power), ..rack.told(record) })
+        Ok(RackMachine { power: Some(power), ..rack.shown(record) })
     }
 
     /// Forgets a machine; nothing is asked of it.

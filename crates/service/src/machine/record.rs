@@ -112,8 +112,8 @@ impl Rack {
         self.busy.lock().contains(&record.id) || record.action.as_ref().is_some_and(runs)
     }
 
-    /// What callers are told. An action whose process died has an end, too.
-    pub(super) fn told(&self, record: Record) -> RackMachine {
+    /// What callers are shown. An action whose process died has an end, too.
+    pub(super) fn shown(&self, record: Record) -> RackMachine {
         let is_busy = self.is_busy(&record);
         // Whoever reads that it is done may ask for the next thing.
         let is_ending = self.busy.lock().contains(&record.id);

@@ -25,7 +25,7 @@ use self::families::Families;
 use self::folder::Folder;
 use self::outbox::Outbox;
 use self::process::Process;
-use self::work::{Aside, Drivers, Spell};
+use self::work::{BusyTime, Drivers, SetAside};
 use crate::{Error, TokenResource};
 
 const HTTP: HttpNames = HttpNames {
@@ -60,8 +60,8 @@ struct Inner {
     process: Process,
     drivers: Drivers,
     outbox: Outbox,
-    spell: Spell,
-    aside: Aside,
+    busy_time: BusyTime,
+    set_aside: SetAside,
     folder: OnceLock<Folder>,
     images: Mutex<HashSet<String>>,
 }
@@ -80,8 +80,8 @@ impl Metrics {
             process: Process::new(&registry)?,
             drivers: Drivers::new(&registry)?,
             outbox: Outbox::new(&registry)?,
-            spell: Spell::default(),
-            aside: Aside::default(),
+            busy_time: BusyTime::default(),
+            set_aside: SetAside::default(),
             folder: OnceLock::new(),
             images: Mutex::default(),
             registry,
@@ -150,12 +150,12 @@ impl Metrics {
 
     /// Notes that the scheduler begins with a row.
     pub(crate) fn begin_pass(&self) {
-        self.0.spell.begin();
+        self.0.busy_time.begin();
     }
 
     /// Notes that it has ended one.
     pub(crate) fn end_pass(&self) {
-        let Some(took) = self.0.spell.end() else { return };
+        let Some(took) = self.0.busy_time.end() else { return };
         let families = &self.0.families;
         for cycles in [&families.cluster_cycles, &families.host_cycles] {
             cycles.with_label_values(&["false"]).observe(milliseconds(took));
@@ -165,19 +165,19 @@ impl Metrics {
     }
 
     /// Notes how long it took to decide about a cluster, and how many hosts it has.
-    pub(crate) fn looked_at_cluster(&self, id: ClusterId, took: Duration, hosts: usize) {
+    pub(crate) fn record_cluster_pass(&self, id: ClusterId, took: Duration, hosts: usize) {
         let families = &self.0.families;
         families.cluster_looks.with_label_values::<&str>(&[]).observe(milliseconds(took));
         for _ in 0..hosts {
-            self.looked_at_host(took / u32::try_from(hosts).unwrap_or(u32::MAX));
+            self.record_host_pass(took / u32::try_from(hosts).unwrap_or(u32::MAX));
         }
-        if let Some(left) = self.0.aside.remove(id) {
+        if let Some(left) = self.0.set_aside.remove(id) {
             families.set_aside_now.set(i64::try_from(left).unwrap_or(i64::MAX));
         }
     }
 
     /// Notes how long it took to decide about a host.
-    pub(crate) fn looked_at_host(&self, took: Duration) {
+    pub(crate) fn record_host_pass(&self, took: Duration) {
         self.0.families.host_looks.with_label_values::<&str>(&[]).observe(milliseconds(took));
     }
 
@@ -185,7 +185,7 @@ impl Metrics {
     pub(crate) fn set_cluster_aside(&self, id: ClusterId) {
         let families = &self.0.families;
         families.set_aside.inc();
-        families.set_aside_now.set(i64::try_from(self.0.aside.add(id)).unwrap_or(i64::MAX));
+        families.set_aside_now.set(i64::try_from(self.0.set_aside.add(id)).unwrap_or(i64::MAX));
     }
 
     /// Notes what a transaction has brought; only once it is committed.

@@ -73,7 +73,7 @@ async fn all() -> (tempfile::TempDir, String) {
     outbox.failed(Sink::Kafka);
     outbox.dropped(Sink::Kafka, 1);
     metrics.begin_pass();
-    metrics.looked_at_cluster(cluster, Duration::from_millis(150), 3);
+    metrics.record_cluster_pass(cluster, Duration::from_millis(150), 3);
     metrics.end_pass();
     metrics.set_cluster_aside(cluster);
     metrics.scope_check(TokenResource::InfraEnv(InfraEnvId::random()), ScopeOf::Path, true);
@@ -317,7 +317,7 @@ async fn the_dashboard_and_the_alerts_ask_for_what_is_measured() {
     }
 }
 
-/// Prometheus' own judge of rules; what it says of those it refuses.
+/// Prometheus' own checker of rules; what it says of those it refuses.
 fn promtool(arguments: &[&str], dir: &Path) -> Result<(), String> {
     let program = std::process::Command::new("promtool").args(arguments).current_dir(dir).output();
     let output = program.expect("promtool is missing: run `cargo xtask setup`");
@@ -341,7 +341,7 @@ fn alerts_call_when_they_must_and_not_when_they_must_not() {
         assert!(of_rule().any(calls), "nothing shows that {} calls", rule["alert"]);
         assert!(of_rule().any(|case| !calls(case)), "nothing shows that {} is quiet", rule["alert"]);
     }
-    // The judge judges.
+    // The checker checks.
     let wrong = tempfile::tempdir().unwrap();
     let expected = read("deploy/monitoring/rules.test.yaml").replace("1x10 0x60", "1x70");
     std::fs::write(wrong.path().join("rules.yaml"), read("deploy/monitoring/rules.yaml")).unwrap();

@@ -75,9 +75,9 @@ impl Drivers {
 
 /// The time in which the scheduler does not rest: what stands for the cycles of a service that looks at everything by turns.
 #[derive(Debug, Default)]
-pub(super) struct Spell(Mutex<(usize, Option<Instant>)>);
+pub(super) struct BusyTime(Mutex<(usize, Option<Instant>)>);
 
-impl Spell {
+impl BusyTime {
     /// Notes that a row is begun.
     pub(super) fn begin(&self) {
         let mut state = self.0.lock();
@@ -98,9 +98,9 @@ impl Spell {
 
 /// The clusters that this process has set aside.
 #[derive(Debug, Default)]
-pub(super) struct Aside(Mutex<HashSet<ClusterId>>);
+pub(super) struct SetAside(Mutex<HashSet<ClusterId>>);
 
-impl Aside {
+impl SetAside {
     /// Notes one; how many there are now.
     pub(super) fn add(&self, id: ClusterId) -> usize {
         let mut clusters = self.0.lock();

@@ -63,7 +63,7 @@ impl OutboxRelay {
             }
             let messages: Vec<_> = waiting.iter().map(message).collect();
             let delivery = self.sinks.send(sink, &messages).await;
-            self.note(sink, &waiting, &delivery).await?;
+            self.record_delivery(sink, &waiting, &delivery).await?;
             if let Some(failed) = delivery.failed {
                 self.database.metrics().outbox().failed(sink);
                 let Some(pause) = failed.retry_after else { return Err(away(sink, &failed.reason)) };
@@ -83,7 +83,7 @@ impl OutboxRelay {
     }
 
     /// Removes what was taken, and sets aside what is refused again and again.
-    async fn note(
+    async fn record_delivery(
         &self,
         sink: Sink,
         waiting: &[OutboxMessage],

@@ -106,24 +106,24 @@ impl reconcile::Row for DueRow {
 pub(crate) struct DueQueue {
     database: Arc<Database>,
     sweeper: Arc<Sweeper>,
-    errands: Errands,
+    deliveries: Deliveries,
     scheduler: Arc<Scheduler>,
     /// The name of this process, for the table.
     owner: Arc<str>,
     marks: MarkWatch,
-    /// After so long a look is slow.
-    slow: SlowLooks,
+    /// From which time on a pass counts as slow.
+    slow: SlowThresholds,
 }
 
-/// What takes something to others.
-pub(crate) struct Errands {
+/// What delivers something to other systems: messages of the stream, and uploads.
+pub(crate) struct Deliveries {
     pub(crate) outbox_relay: OutboxRelay,
     pub(crate) uploader: Arc<Uploader>,
 }
 
-/// From when on a look leaves an event.
+/// How long a pass over a cluster or a host may take without leaving an event.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SlowLooks {
+pub(crate) struct SlowThresholds {
     pub(crate) cluster: Duration,
     pub(crate) host: Duration,
 }
@@ -132,17 +132,17 @@ pub(crate) struct SlowLooks {
 pub(crate) fn driver(
     database: &Arc<Database>,
     sweeper: Arc<Sweeper>,
-    errands: Errands,
+    deliveries: Deliveries,
     scheduler: Arc<Scheduler>,
     owner: Arc<str>,
-    slow: SlowLooks,
+    slow: SlowThresholds,
 ) -> Driver<DueQueue, DueQueue> {
     let marks = MarkWatch::new(database.reader().due_marks());
     let status = Arc::clone(&scheduler.status);
     let queue = Arc::new(DueQueue {
         database: Arc::clone(database),
         sweeper,
-        errands,
+        deliveries,
         scheduler,
         owner,
         marks,
@@ -260,8 +260,8 @@ impl DueQueue {
                 self.database.load_host_alone(key).await?.filter(|work| work.cluster().is_none())
             }
             Due::Sweep(sweep) => return Box::pin(self.sweeper.run(taken, sweep)).await,
-            Due::Outbox(sink) => return Box::pin(self.errands.outbox_relay.run(taken, sink)).await,
-            Due::Upload => return Box::pin(self.errands.uploader.run(taken)).await,
+            Due::Outbox(sink) => return Box::pin(self.deliveries.outbox_relay.run(taken, sink)).await,
+            Due::Upload => return Box::pin(self.deliveries.uploader.run(taken)).await,
         };
         let Some(work) = loaded else {
             // Gone, or due with its cluster.
@@ -286,11 +286,11 @@ impl DueQueue {
         let metrics = self.database.metrics();
         let (of, cluster_id, host_id, slow) = match due {
             Due::Cluster(id) => {
-                metrics.looked_at_cluster(id, took, hosts);
+                metrics.record_cluster_pass(id, took, hosts);
                 (Subject::Cluster, Some(id), None, self.slow.cluster)
             }
             Due::Host(key) => {
-                metrics.looked_at_host(took);
+                metrics.record_host_pass(took);
                 (Subject::Host, None, Some(key.host_id), self.slow.host)
             }
             Due::Sweep(_) | Due::Outbox(_) | Due::Upload => return,

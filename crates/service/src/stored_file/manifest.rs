@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use assisted_blob::{Blob, Key, KeyError};
-use assisted_core::admission::manifest::Place;
+use assisted_core::admission::manifest::ManifestPath;
 use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::{Manifest, ManifestFolder, ManifestSource};
 use bytes::Bytes;
@@ -20,8 +20,8 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    pub(crate) fn new(place: Place<'_>) -> Result<Self, KeyError> {
-        let Place { cluster_id, folder, file_name } = place;
+    pub(crate) fn new(path: ManifestPath<'_>) -> Result<Self, KeyError> {
+        let ManifestPath { cluster_id, folder, file_name } = path;
         // One part of a key: a name with a slash would be another file than the one that is meant.
         if file_name.contains('/') {
             return Err(KeyError::Part);
@@ -54,7 +54,7 @@ pub(crate) async fn delete_generated(blob: &Blob, cluster_id: ClusterId) -> Resu
             continue;
         }
         let folder = manifest.folder.unwrap_or(ManifestFolder::Manifests);
-        let keys = Keys::new(Place { cluster_id, folder, file_name: &manifest.file_name });
+        let keys = Keys::new(ManifestPath { cluster_id, folder, file_name: &manifest.file_name });
         // A user's whose mark was not there yet when the marks were listed has one by now.
         if !blob.exists(&keys.map_err(Error::internal)?.mark).await? {
             blob.delete(&content).await?;
@@ -74,16 +74,16 @@ pub(crate) async fn put_generated(
     // Those of an older program, and of one that was replaced.
     delete_generated(blob, cluster_id).await?;
     for (file_name, content) in manifests {
-        let place = Place { cluster_id, folder: ManifestFolder::Openshift, file_name: &file_name };
-        blob.put(&generated_content(place, folder)?, content).await?;
-        Keys::new(place).map_err(Error::internal)?.delete(blob).await?;
+        let path = ManifestPath { cluster_id, folder: ManifestFolder::Openshift, file_name: &file_name };
+        blob.put(&generated_content(path, folder)?, content).await?;
+        Keys::new(path).map_err(Error::internal)?.delete(blob).await?;
     }
     Ok(())
 }
 
 /// Where a manifest of the system is, in the folder of a try.
-pub(crate) fn generated_content(place: Place<'_>, generated: &str) -> Result<Key, Error> {
-    let Place { cluster_id, folder, file_name } = place;
+pub(crate) fn generated_content(path: ManifestPath<'_>, generated: &str) -> Result<Key, Error> {
+    let ManifestPath { cluster_id, folder, file_name } = path;
     if file_name.contains('/') {
         return Err(Error::internal(KeyError::Part));
     }

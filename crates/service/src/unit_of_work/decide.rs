@@ -1,7 +1,9 @@
-//! The way of most requests about a cluster: loaded, decided by the domain, written.
+//! What several use cases do alike: a cluster or a host is loaded, the domain decides about it, and the decision is written.
 
+use assisted_core::decide::host::registration::deregistered;
 use assisted_core::model::decision::Decision;
 use assisted_core::model::facts::Facts;
+use assisted_core::model::host::HostKey;
 use assisted_store::Deleted;
 use assisted_wire::id::ClusterId;
 
@@ -24,5 +26,21 @@ impl Database {
         let decided = decide(&work.facts)?;
         work.apply_and_mark(decided);
         Ok(UnitOfWork::new(work.commit(self).await?))
+    }
+
+    /// Deregisters a host, with what follows for its cluster; whether there is one.
+    pub(crate) async fn deregister_host(&self, caller: &Caller, key: HostKey) -> Result<bool, AttemptError> {
+        let Some(mut work) = self.load_host(key).await? else { return Ok(false) };
+        work.request_id = Some(caller.request_id);
+        if let Some(host) = work.host(key) {
+            let event = deregistered(host);
+            work.events.push(event);
+        }
+        work.remove_host(key);
+        if work.cluster().is_some() {
+            work.refresh_and_mark();
+        }
+        work.commit(self).await?;
+        Ok(true)
     }
 }

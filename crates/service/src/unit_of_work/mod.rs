@@ -315,7 +315,7 @@ impl UnitOfWork {
                 None => batch.insert_cluster(record),
             };
         }
-        self.tell(&mut batch, database);
+        self.stream_changes(&mut batch, database);
         for host in self.facts.hosts.iter().chain(&self.left) {
             let key = host.key();
             if self.hosts_added.contains(&key) {
@@ -348,8 +348,8 @@ impl UnitOfWork {
         Ok(self.facts)
     }
 
-    /// Tells those who want to know of all that changed.
-    fn tell(&self, batch: &mut Batch, database: &Database) {
+    /// Puts every change into the stream that clients follow.
+    fn stream_changes(&self, batch: &mut Batch, database: &Database) {
         let (stream, now) = (database.stream(), self.facts.now);
         for infra_env in self.infra_envs_changed.iter().filter_map(|id| self.facts.infra_envs.get(id)) {
             stream.changed_infra_env(batch, &infra_env.infra_env, now);

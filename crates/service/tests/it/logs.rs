@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::lab::{Database, Lab, PULL_SECRET, content, on_both_engines, refusal};
 
-on_both_engines![told, kept_as_they_come, by_their_role_and_type, refused, all_in_one];
+on_both_engines![progress_is_shown, kept_as_they_come, by_their_role_and_type, refused, all_in_one];
 
 impl Lab {
     async fn upload_logs(&self, upload: UploadLogs, content: &[u8]) -> Result<(), Error> {
@@ -54,7 +54,7 @@ fn query(cluster_id: ClusterId, logs_type: Option<LogsType>, host_id: Option<Hos
     DownloadLogs { cluster_id, logs_type, host_id }
 }
 
-async fn told(database: Database) {
+async fn progress_is_shown(database: Database) {
     let lab = Lab::start(&database).await;
     let id = lab.single_node().await.id;
     let host = lab.host(lab.infra_env(Some(id)).await.id).await;

@@ -12,7 +12,7 @@ use assisted_core::model::host::HostRecord;
 use assisted_core::model::report::ReportKind;
 use assisted_core::policy::Policy;
 use assisted_service::generator::{Files, GenerateError, Generator, Payload};
-use assisted_testkit::install_config::{Input, Judge};
+use assisted_testkit::install_config::{ConfigChecker, Input};
 use assisted_testkit::{golden, ignition_validate};
 use assisted_wire::id::{ClusterId, HostId};
 use futures::StreamExt;
@@ -179,7 +179,7 @@ impl Shape {
         }
     }
 
-    /// What the judge of install configs is told of it.
+    /// What the checker of install configs is given of it.
     fn input(&self, site: &Site) -> Input {
         let hosts = self.hosts.iter().zip(&self.reports).map(|(host, reports)| {
             let inventory = reports.iter().find(|(kind, _)| *kind == ReportKind::Inventory);
@@ -323,7 +323,7 @@ fn stable_parts(files: &Files) -> Value {
     for (name, content) in &files.contents {
         let text = std::str::from_utf8(content).unwrap();
         let value = match name.as_str() {
-            // The password is new each time, the install config has a judge of its own.
+            // The password is new each time, the install config has a checker of its own.
             "kubeadmin-password" | "install-config.yaml" => json!(null),
             "metadata.json" => {
                 let mut metadata: Value = serde_json::from_str(text).unwrap();
@@ -397,8 +397,8 @@ async fn shapes_as_they_were() {
         }
         let (_, config) = first.contents.iter().find(|(file, _)| file == "install-config.yaml").unwrap();
         let config = serde_json::from_slice(config).unwrap();
-        let judge = Judge::new(shape.input(&site)).unwrap();
-        assert_eq!(judge.complaints(&config), Vec::<String>::new(), "{name}: {config:#}");
+        let checker = ConfigChecker::new(shape.input(&site)).unwrap();
+        assert_eq!(checker.complaints(&config), Vec::<String>::new(), "{name}: {config:#}");
         golden(dir.join(format!("{name}.json")), &(serde_json::to_string_pretty(&told).unwrap() + "\n"));
     }
     let files =

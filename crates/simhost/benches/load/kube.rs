@@ -90,7 +90,7 @@ pub async fn run(engine: Engine, program: &Path, agents: u32, limit: Duration) -
     let quiet = self::requests(&hub)?.since(&requests);
     line("quiet hosts that poll: requests to the API server", Figure::PerSecond(quiet.all() / seconds), "0");
     line("  of that writes", Figure::PerSecond(quiet.writes() / seconds), "0");
-    quiet.tell();
+    quiet.print();
     line("  CPU of the service", Figure::Cores((service.cpu()? - cpu) / seconds), "");
 
     seen(&service, &watched, &hosts[0]).await?;
@@ -270,7 +270,7 @@ async fn restart(hub: &Kube, service: &mut Service, watched: &Watched, hosts: &[
     let made = requests(hub)?.since(&before);
     // One by this program, and what it changes in the Agent.
     line("  writes to the API server", Figure::Count(made.writes() as u64), "<= 3");
-    made.tell();
+    made.print();
     line("  CPU of the service until it is quiet", Figure::Seconds(service.cpu()?), "");
     let (memory, peak) = service.memory()?;
     line("  memory of the service then", Figure::Mb(memory), "");
@@ -301,7 +301,7 @@ impl Requests {
     }
 
     /// Prints them one by one.
-    fn tell(&self) {
+    fn print(&self) {
         for ((verb, what), count) in &self.0 {
             line(&format!("    {verb} {what}"), Figure::Count(*count as u64), "");
         }

@@ -405,20 +405,20 @@ async fn migrate(client: &mut Client) -> Result<(), OpenError> {
         return Err(OpenError::OfOthers { table: row.get(0) });
     }
     for (version, migration) in schema::missing(found)? {
-        lay(&transaction, version, migration).await?;
+        apply_migration(&transaction, version, migration).await?;
     }
     transaction.commit().await.map_err(Error::from)?;
     Ok(())
 }
 
-/// Has those who lay a schema at the same time take their turn, such as replicas that start at once.
+/// Has those who make a schema at the same time take their turn, such as replicas that start at once.
 pub(super) async fn lock_schema(transaction: &Transaction<'_>) -> Result<(), Error> {
     transaction.execute("select pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK]).await?;
     Ok(())
 }
 
 /// Makes a version of the schema from the one before it.
-pub(super) async fn lay(
+pub(super) async fn apply_migration(
     transaction: &Transaction<'_>,
     version: i64,
     migration: &schema::Migration,

@@ -56,7 +56,7 @@ async fn is_laid(transaction: &Transaction<'_>) -> Result<bool, Error> {
     Ok(transaction.query_one(LAID, &[]).await?.get(0))
 }
 
-/// Lays the schema, puts the rows into it and migrates it, in one transaction.
+/// Makes the schema, puts the rows into it and migrates it, in one transaction.
 pub(super) async fn load(
     address: &str,
     options: &Options,
@@ -73,7 +73,7 @@ pub(super) async fn load(
     }
     transaction.batch_execute(schema::CREATE_VERSIONS).await.map_err(Error::from)?;
     for (version, migration) in (1..).zip(schema::up_to(schema)?) {
-        postgres::lay(&transaction, version, migration).await?;
+        postgres::apply_migration(&transaction, version, migration).await?;
     }
     let tables = tables(schema)?;
     fill(&transaction, &tables, &mut rows).await?;
@@ -87,7 +87,7 @@ pub(super) async fn load(
         }
     }
     for (version, migration) in schema::missing(schema)? {
-        postgres::lay(&transaction, version, migration).await?;
+        postgres::apply_migration(&transaction, version, migration).await?;
     }
     for statement in after {
         run(&transaction, statement).await?;

@@ -50,12 +50,12 @@ struct Readers {
 }
 
 /// A connection that goes back to the others, also when a query panics.
-struct Lent<'a> {
+struct PooledReader<'a> {
     readers: &'a Readers,
     connection: Option<Connection>,
 }
 
-impl Drop for Lent<'_> {
+impl Drop for PooledReader<'_> {
     fn drop(&mut self) {
         self.readers.free.lock().extend(self.connection.take());
     }
@@ -110,7 +110,7 @@ impl Sqlite {
             // Held here, for a caller that goes away leaves its query running.
             let _permit = permit;
             let Some(connection) = readers.free.lock().pop() else { return Err(Error::Closed) };
-            let mut lent = Lent { readers: &readers, connection: Some(connection) };
+            let mut lent = PooledReader { readers: &readers, connection: Some(connection) };
             lent.connection.as_mut().map_or(Err(Error::Closed), |connection| read(connection, &statements))
         });
         read.await.map_err(|_| Error::Closed)?
@@ -177,14 +177,14 @@ fn migrate(connection: &mut Connection) -> Result<(), OpenError> {
         }
     }
     for (version, migration) in schema::missing(found)? {
-        lay(&transaction, version, migration)?;
+        apply_migration(&transaction, version, migration)?;
     }
     transaction.commit().map_err(Error::from)?;
     Ok(())
 }
 
 /// Makes a version of the schema from the one before it.
-pub(super) fn lay(
+pub(super) fn apply_migration(
     connection: &Connection,
     version: i64,
     migration: &schema::Migration,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use tokio::sync::mpsc;
 
-use super::sqlite::{connect, lay};
+use super::sqlite::{apply_migration, connect};
 use super::sqlite_value;
 use crate::copied::{self, Copied, CopyError, CopyRow, CopyTable, tables};
 use crate::error::{Error, OpenError};
@@ -118,7 +118,7 @@ fn fill(
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Error::from)?;
     transaction.execute_batch(schema::CREATE_VERSIONS).map_err(Error::from)?;
     for (version, migration) in (1..).zip(schema::up_to(schema)?) {
-        lay(&transaction, version, migration)?;
+        apply_migration(&transaction, version, migration)?;
     }
     let tables: BTreeMap<_, _> =
         tables(schema)?.into_iter().map(|table| (table.name.clone(), table)).collect();
@@ -138,7 +138,7 @@ fn fill(
         }
     }
     for (version, migration) in schema::missing(schema)? {
-        lay(&transaction, version, migration)?;
+        apply_migration(&transaction, version, migration)?;
     }
     for statement in after {
         sqlite_value::run(&transaction, statement)?;

@@ -47,17 +47,17 @@ async fn failed_writes_are_not_told(database: Database) {
     assert!(changes.try_recv().is_err());
 }
 
-/// What an observer was told: whether it was of this process and committed, and what it touched.
+/// Records what an observer is called with: whether it was of this process and committed, and what it touched.
 #[derive(Debug, Default)]
-struct Told(Mutex<Vec<(Option<bool>, Vec<Subject>)>>);
+struct Recorder(Mutex<Vec<(Option<bool>, Vec<Subject>)>>);
 
-impl Told {
+impl Recorder {
     fn take(&self) -> Vec<(Option<bool>, Vec<Subject>)> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 }
 
-impl Observer for Told {
+impl Observer for Recorder {
     fn ended(&self, subjects: &[Subject], committed: bool) {
         self.0.lock().unwrap().push((Some(committed), subjects.to_vec()));
     }
@@ -72,8 +72,8 @@ impl Observer for Told {
 /// Whoever caches what the database holds hears of a batch before its writer does, of one that failed as well.
 async fn observers_hear_first(database: Database) {
     let store = database.open().await;
-    let told = Arc::new(Told::default());
-    let observer: Arc<dyn Observer> = Arc::<Told>::clone(&told);
+    let recorder = Arc::new(Recorder::default());
+    let observer: Arc<dyn Observer> = Arc::<Recorder>::clone(&recorder);
     store.observe(&observer);
     let cluster = support::cluster("c", 1);
     let id = cluster.cluster.id;
@@ -83,21 +83,21 @@ async fn observers_hear_first(database: Database) {
     batch.insert_cluster(&cluster).insert_host(&host);
     store.write(batch).await.unwrap();
     let added = vec![Subject::Cluster(id), Subject::Host(key), Subject::Joined(key, id)];
-    assert_eq!(told.take(), [(Some(true), added)]);
+    assert_eq!(recorder.take(), [(Some(true), added)]);
 
     let mut batch = Batch::new();
     batch.update_cluster(&cluster, Version::FIRST.next());
     store.write(batch).await.unwrap_err();
-    assert_eq!(told.take(), [(Some(false), vec![Subject::Cluster(id)])]);
+    assert_eq!(recorder.take(), [(Some(false), vec![Subject::Cluster(id)])]);
 
     host.host.deleted_at = Some(DateTime(at(2)));
     let mut batch = Batch::new();
     batch.update_host(&host, Version::FIRST).touch_members(id);
     store.write(batch).await.unwrap();
     let gone = vec![Subject::Host(key), Subject::Removed(key), Subject::Left(key, id), Subject::Members(id)];
-    assert_eq!(told.take(), [(Some(true), gone)]);
+    assert_eq!(recorder.take(), [(Some(true), gone)]);
 
-    drop((told, observer));
+    drop((recorder, observer));
     let mut batch = Batch::new();
     batch.update_cluster(&cluster, Version::FIRST);
     store.write(batch).await.unwrap();
@@ -109,8 +109,8 @@ async fn replicas_hear_of_each_other() {
     let (here, there) = (database.open().await, database.open().await);
     let (mut changes, mut marks) = (there.changes(), there.due_marks());
     marks.mark_unchanged();
-    let told = Arc::new(Told::default());
-    let observer: Arc<dyn Observer> = Arc::<Told>::clone(&told);
+    let recorder = Arc::new(Recorder::default());
+    let observer: Arc<dyn Observer> = Arc::<Recorder>::clone(&recorder);
     there.observe(&observer);
     let cluster = support::cluster("c", 1);
     let id = cluster.cluster.id;
@@ -121,7 +121,7 @@ async fn replicas_hear_of_each_other() {
     assert_eq!(next(&mut changes).await, Change::Elsewhere(Subject::Cluster(cluster.cluster.id)));
     tokio::time::timeout(Duration::from_secs(30), marks.changed()).await.unwrap().unwrap();
     assert!(here.changes().try_recv().is_err(), "own news must not come back");
-    assert_eq!(told.take(), [(None, vec![Subject::Cluster(id), Subject::Members(id)])]);
+    assert_eq!(recorder.take(), [(None, vec![Subject::Cluster(id), Subject::Members(id)])]);
 }
 
 /// A replica that lost its listening connection may have missed news, and says so.

@@ -4,7 +4,7 @@ use assisted_store::copy::{Copied, CopyError, CopyRow, dump, load, newest_schema
 use assisted_store::{Batch, EventQuery, Options};
 use tokio::sync::mpsc;
 
-use crate::schema::{holds, lay};
+use crate::schema::{holds, migrate_to};
 use crate::support::{Database, at, cluster};
 
 /// All rows of a database, and its schema.
@@ -43,7 +43,7 @@ fn whole(rows: &[CopyRow]) -> Vec<Copied> {
 async fn every_schema_goes_from_each_engine_to_each() {
     for version in [1, 4, 7] {
         for from in [Database::sqlite(), Database::postgres()] {
-            lay(&from, version).await;
+            migrate_to(&from, version).await;
             let (schema, old) = rows(&from).await.unwrap();
             assert_eq!((schema, old.is_empty()), (version as i64, false));
             for to in [Database::sqlite(), Database::postgres()] {
@@ -75,7 +75,7 @@ async fn every_schema_goes_from_each_engine_to_each() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rows_that_end_too_early_or_are_none_make_no_database() {
     let from = Database::sqlite();
-    lay(&from, 7).await;
+    migrate_to(&from, 7).await;
     let (schema, old) = rows(&from).await.unwrap();
     for to in [Database::sqlite(), Database::postgres()] {
         let mut cut = whole(&old);

@@ -92,7 +92,7 @@ async fn opens_schema_8(database: Database) {
 }
 
 /// Makes a database of an earlier version with its rows.
-pub async fn lay(database: &Database, version: usize) {
+pub async fn migrate_to(database: &Database, version: usize) {
     let versions = "create table schema_versions (version bigint primary key, applied_at bigint not null)";
     database.execute(versions).await;
     for (n, (schema, rows)) in VERSIONS[..version].iter().enumerate() {
@@ -103,7 +103,7 @@ pub async fn lay(database: &Database, version: usize) {
 
 /// Opens a database of an earlier version with its rows.
 async fn opens(database: &Database, version: usize) -> Store {
-    lay(database, version).await;
+    migrate_to(database, version).await;
     holds(database).await
 }
 

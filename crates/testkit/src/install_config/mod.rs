@@ -1,4 +1,4 @@
-//! A judge of install configs: what they may hold stands in a table that is written from the format's reference, and what they must
+//! A checker of install configs: what they may hold stands in a table that is written from the format's reference, and what they must
 //! say of a cluster is worked out from the cluster as the API shows it. It shares no code with what makes them.
 
 mod expected;
@@ -19,9 +19,9 @@ pub use form::network;
 pub use input::Input;
 pub use mutant::{Change, Mutant, mutants};
 
-/// The judge of the configs of one cluster.
+/// The checker of the configs of one cluster.
 #[derive(Debug)]
-pub struct Judge {
+pub struct ConfigChecker {
     input: Input,
     /// What users lay over it, spelled as the table has it.
     overrides: Value,
@@ -29,7 +29,7 @@ pub struct Judge {
     expected: BTreeMap<String, Value>,
 }
 
-impl Judge {
+impl ConfigChecker {
     /// Works out what the cluster's config must say.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Configs that are wrong in one place: a judge that takes one of them judges nothing.
+//! Configs that are wrong in one place: a checker that takes one of them checks nothing.
 
 use serde_json::{Map, Value, json};
 

@@ -25,13 +25,15 @@ pub async fn systemctl(args: &[&str]) -> Result<i32> {
         "daemon-reload" => Ok(0),
         "start" => {
             options(&["--no-block"])?;
-            told(ask(&Request::Start { units: units(), wait: !rest.contains(&"--no-block") }).await?)
+            print_response(
+                ask(&Request::Start { units: units(), wait: !rest.contains(&"--no-block") }).await?,
+            )
         }
         // Nothing starts by itself a second time here.
         "disable" => {
             options(&["--now"])?;
             match rest.contains(&"--now") {
-                true => told(ask(&Request::Stop { units: units() }).await?),
+                true => print_response(ask(&Request::Stop { units: units() }).await?),
                 false => Ok(0),
             }
         }
@@ -43,10 +45,10 @@ pub async fn systemctl(args: &[&str]) -> Result<i32> {
                     running.push(unit);
                 }
             }
-            told(ask(&Request::Restart { units: running }).await?)
+            print_response(ask(&Request::Restart { units: running }).await?)
         }
-        "restart" => told(ask(&Request::Restart { units: units() }).await?),
-        "stop" => told(ask(&Request::Stop { units: units() }).await?),
+        "restart" => print_response(ask(&Request::Restart { units: units() }).await?),
+        "stop" => print_response(ask(&Request::Stop { units: units() }).await?),
         "is-active" => {
             options(&["--quiet"])?;
             let unit = units().pop().context("is-active: which unit?")?;
@@ -57,12 +59,12 @@ pub async fn systemctl(args: &[&str]) -> Result<i32> {
             Ok(answer.code)
         }
         "show" => match rest {
-            ["-P", "ActiveState", unit] => told(Response { code: 0, ..ask(&state(unit)).await? }),
+            ["-P", "ActiveState", unit] => print_response(Response { code: 0, ..ask(&state(unit)).await? }),
             _ => bail!("the lab's systemctl shows the ActiveState of a unit alone"),
         },
         "status" => {
             options(&["--no-pager"])?;
-            told(ask(&state(units().first().context("status: which unit?")?)).await?)
+            print_response(ask(&state(units().first().context("status: which unit?")?)).await?)
         }
         "list-units" => {
             options(&["--all", "--no-legend"])?;
@@ -71,7 +73,7 @@ pub async fn systemctl(args: &[&str]) -> Result<i32> {
             let is_wanted =
                 |line: &&str| wanted.is_empty() || wanted.iter().any(|unit| line.starts_with(**unit));
             let text: Vec<_> = answer.text.lines().filter(is_wanted).collect();
-            told(Response { code: 0, text: text.join("\n") })
+            print_response(Response { code: 0, text: text.join("\n") })
         }
         _ => bail!("the lab's systemctl does not know {verb}"),
     }
@@ -81,8 +83,8 @@ fn service(unit: &str) -> String {
     if unit.contains('.') { unit.to_owned() } else { format!("{unit}.service") }
 }
 
-/// Says what was answered, where it is an answer and where it is a complaint.
-fn told(Response { code, text }: Response) -> Result<i32> {
+/// Prints a response: an answer on standard output, a complaint on standard error; the exit code.
+fn print_response(Response { code, text }: Response) -> Result<i32> {
     match (code, text.is_empty()) {
         (_, true) => {}
         (0, false) => writeln!(std::io::stdout(), "{text}")?,
@@ -115,10 +117,10 @@ pub async fn systemd_run(args: &[&str]) -> Result<i32> {
         if !words.iter().take(restart.len()).eq(restart.iter()) {
             bail!("the lab's systemd-run has a timer for a restart alone, not for {}", words.join(" "));
         }
-        return told(ask(&Request::Reboot { after: after.min(LONGEST_TIMER) }).await?);
+        return print_response(ask(&Request::Reboot { after: after.min(LONGEST_TIMER) }).await?);
     }
     let unit = unit.context("the lab's systemd-run wants a name for the unit")?;
-    told(ask(&Request::Run { unit, properties, words, wait }).await?)
+    print_response(ask(&Request::Run { unit, properties, words, wait }).await?)
 }
 
 /// A time as the installer gives it to systemd: `8s`.

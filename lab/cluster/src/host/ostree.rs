@@ -83,7 +83,7 @@ pub async fn run(args: &[&str]) -> Result<i32> {
     let manifest: Manifest = serde_json::from_slice(&files::read(fetched.join("manifest.json"))?)?;
     for layer in &manifest.layers {
         let file = fetched.join(layer.digest.trim_start_matches("sha256:"));
-        lay(&file, &deployment).with_context(|| format!("{} can't be laid out", layer.digest))?;
+        apply_layer(&file, &deployment).with_context(|| format!("{} can't be laid out", layer.digest))?;
     }
     std::fs::remove_dir_all(fetched)?;
     std::fs::create_dir_all(deployment.join("etc"))?;
@@ -99,8 +99,8 @@ pub async fn run(args: &[&str]) -> Result<i32> {
     Ok(0)
 }
 
-/// Lays a layer over what is there.
-fn lay(layer: &Path, root: &Path) -> Result<()> {
+/// Applies a layer of an image to what is there.
+fn apply_layer(layer: &Path, root: &Path) -> Result<()> {
     let mut file = BufReader::new(std::fs::File::open(layer)?);
     let packed = std::io::BufRead::fill_buf(&mut file)?.starts_with(&[0x1f, 0x8b]);
     let content: Box<dyn Read> = if packed { Box::new(GzDecoder::new(file)) } else { Box::new(file) };
@@ -185,8 +185,9 @@ mod tests {
         };
         let root = dir.path().join("root");
         std::fs::create_dir(&root).unwrap();
-        lay(&layer("1", &[("usr/a", "1"), ("usr/b", "1"), ("etc/x/y", "1")]), &root).unwrap();
-        lay(&layer("2", &[("usr/a", "2"), ("usr/.wh.b", ""), ("etc/x/.wh..wh..opq", "")]), &root).unwrap();
+        apply_layer(&layer("1", &[("usr/a", "1"), ("usr/b", "1"), ("etc/x/y", "1")]), &root).unwrap();
+        apply_layer(&layer("2", &[("usr/a", "2"), ("usr/.wh.b", ""), ("etc/x/.wh..wh..opq", "")]), &root)
+            .unwrap();
         assert_eq!(files::text(root.join("usr/a")).unwrap(), "2");
         assert!(!root.join("usr/b").exists() && !root.join("etc/x/y").exists());
     }

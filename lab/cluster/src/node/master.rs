@@ -48,12 +48,12 @@ pub async fn run(node: Node) -> Result<()> {
         }
         false => become_member(&here).await,
     };
-    let told = async {
-        tell(&here).await;
+    let published = async {
+        publish_address(&here).await;
         std::future::pending().await
     };
     if !node.is_master() {
-        return told.await;
+        return published.await;
     }
     let _api = here.start_api();
     here.await_api().await?;
@@ -78,7 +78,7 @@ pub async fn run(node: Node) -> Result<()> {
         () = share(&kube, INGRESS_LEASE, &node.name, vips(&node.cluster.ingress_vips)) => Ok(()),
         () = operator::run(&node, &kube) => Ok(()),
         () = single => Ok(()),
-        ended = told => ended,
+        ended = published => ended,
     }
 }
 
@@ -161,20 +161,22 @@ async fn vote(here: &ControlPlane<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Tells those that come later where this member is, as soon as the API takes it.
-async fn tell(here: &ControlPlane<'_>) {
+/// Publishes the address of this member for those that come later, as soon as the API takes it.
+async fn publish_address(here: &ControlPlane<'_>) {
     let patch = json!({"data": {here.name.clone(): here.address.to_string()}});
     let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
     loop {
-        let told = async {
+        let published = async {
             let kube = client(here.kubeconfig(), None).await?;
             let maps = Api::<ConfigMap>::namespaced(kube, ENDPOINTS_NAMESPACE);
             maps.patch(ENDPOINTS, &params, &Patch::Merge(&patch)).await?;
             anyhow::Ok(())
         };
-        match told.await {
+        match published.await {
             Ok(()) => return,
-            Err(error) => warn!(error = format!("{error:#}"), "where this member is can't be told yet"),
+            Err(error) => {
+                warn!(error = format!("{error:#}"), "the address of this member can't be published yet");
+            }
         }
         sleep(POLL_INTERVAL).await;
     }

@@ -132,7 +132,7 @@ impl ReportedStatuses {
         }
         object["status"] = timed;
         applier.apply_status(&object).await?;
-        info!(object = key, message = %status["conditions"][0]["message"], "told");
+        info!(object = key, message = %status["conditions"][0]["message"], "the status is written");
         self.statuses.insert(key, status);
         Ok(())
     }

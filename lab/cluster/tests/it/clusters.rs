@@ -68,7 +68,7 @@ fn a_single_node() {
     const ADDRESS: &str = "192.168.126.10";
     let site = Site::new();
     let mut machine = site.machine("sno", ADDRESS, ADDRESS);
-    machine.lay(&site.bootstrap("bootstrap-in-place-for-live-iso.ign"));
+    machine.apply_config(&site.bootstrap("bootstrap-in-place-for-live-iso.ign"));
     for unit in BOOTSTRAP {
         machine.start(unit);
     }
@@ -79,7 +79,7 @@ fn a_single_node() {
     let config = std::fs::read_to_string(machine.path("/opt/openshift/master.ign")).unwrap();
     assert_eq!(assisted_testkit::ignition_validate(config.as_bytes()).unwrap(), "");
     machine.wipe();
-    machine.lay(&config);
+    machine.apply_config(&config);
     give_program(&machine);
     machine.start("lab-node");
     until("the node is ready", || (site.ready(ADDRESS) == ["sno"]).then_some(()));

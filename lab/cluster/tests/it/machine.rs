@@ -192,7 +192,7 @@ impl Machine {
     }
 
     /// Lays an Ignition config onto the machine.
-    pub(crate) fn lay(&self, config: &str) {
+    pub(crate) fn apply_config(&self, config: &str) {
         let path = "/opt/install-dir/config.ign";
         std::fs::create_dir_all(self.path("/opt/install-dir")).unwrap();
         std::fs::write(self.path(path), config).unwrap();
@@ -202,7 +202,7 @@ impl Machine {
     }
 
     /// What a failed test should show.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn print_logs(&self) {
         for (unit, _) in &self.running {
             eprintln!("--- {} {unit}\n{}", self.name, tail(&self.log(unit), 60));
         }
@@ -217,7 +217,7 @@ impl Machine {
 impl Drop for Machine {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.tell();
+            self.print_logs();
         }
         self.power_off();
     }

@@ -2,7 +2,7 @@
 
 use assisted_client::Client;
 use assisted_console::Failure;
-use assisted_kubeapi::Problem;
+use assisted_kubeapi::SyncError;
 use assisted_wire::cluster::{Cluster, ClusterKind, ClusterStatus};
 use assisted_wire::cluster_params::IgnoredValidations;
 use assisted_wire::manifest::{CreateManifestParams, ManifestFolder};
@@ -34,7 +34,7 @@ impl PlannedCluster<'_> {
         applied: &mut Vec<Applied>,
     ) -> Result<Option<Cluster>, Failure> {
         let client = &context.client;
-        let wrong = |problem: Problem| Failure::Usage(format!("{}: {problem}", self.object));
+        let wrong = |problem: SyncError| Failure::Usage(format!("{}: {problem}", self.object));
         let mut differences = Vec::new();
         let (mut cluster, mut action, mut details) = match self.existing(context, there).await? {
             Some(cluster) => {

@@ -1,7 +1,7 @@
 //! Infra-envs: created, or changed where they differ.
 
 use assisted_console::Failure;
-use assisted_kubeapi::Problem;
+use assisted_kubeapi::SyncError;
 use assisted_kubeapi::infra_env;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::id::InfraEnvId;
@@ -21,7 +21,7 @@ impl PlannedInfraEnv<'_> {
         mode: Mode,
         applied: &mut Vec<Applied>,
     ) -> Result<Option<InfraEnvId>, Failure> {
-        let wrong = |problem: Problem| Failure::Usage(format!("{}: {problem}", self.object));
+        let wrong = |problem: SyncError| Failure::Usage(format!("{}: {problem}", self.object));
         let existing = match cluster {
             Some(None) => None,
             Some(Some(cluster)) => self.existing(there, Some(cluster))?,

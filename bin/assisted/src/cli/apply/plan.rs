@@ -4,7 +4,7 @@ use assisted_console::Failure;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::labels::label;
 use assisted_crd::metal3::bare_metal_host::BareMetalHost;
-use assisted_kubeapi::Problem;
+use assisted_kubeapi::SyncError;
 use assisted_kubeapi::cluster::{
     ClusterSpec, CustomManifest, Overrides, custom_manifests, install_of, overrides,
 };
@@ -81,7 +81,7 @@ impl<'a> Plan<'a> {
             if install.spec.mirror_registry_ref.is_some() {
                 return Err(wrong(mirror_registry("AgentClusterInstall")));
             }
-            let problem = |problem: Problem| wrong(problem.to_string());
+            let problem = |problem: SyncError| wrong(problem.to_string());
             let spec = ClusterSpec::resolve(deployment, install, manifests).map_err(problem)?;
             let request = if spec.installed() {
                 Request::Import(spec.import(None).map_err(problem)?)
@@ -144,7 +144,7 @@ fn infra_env<'a>(
             })?)
         }
     };
-    let problem = |problem: Problem| wrong(problem.to_string());
+    let problem = |problem: SyncError| wrong(problem.to_string());
     let spec = InfraEnvSpec::resolve(infra_env, manifests).map_err(problem)?;
     // Whether all of it can be said in a request, before the first one is sent.
     spec.create(None).map_err(problem)?;

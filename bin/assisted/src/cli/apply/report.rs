@@ -72,7 +72,7 @@ fn text(record: &Value, field: &str) -> String {
     }
 }
 
-/// What was done, or would be.
+/// What was done with an object, or would be in a dry run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
@@ -109,7 +109,7 @@ impl Action {
     }
 }
 
-/// What became of an object.
+/// An object of the manifests, and what became of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Applied {
     /// Kind, namespace and name.

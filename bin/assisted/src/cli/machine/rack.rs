@@ -26,7 +26,7 @@ pub struct Rack {
 }
 
 impl Rack {
-    /// Those of the user.
+    /// The machines in the file of the user.
     pub fn of_user() -> Result<Self, Failure> {
         let file = PrivateFile::of_user("machines.json").map_err(Failure::refused)?;
         let machines = file.read().map_err(Failure::refused)?;

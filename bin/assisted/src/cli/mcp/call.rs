@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// Longest answer, in bytes; what is longer is cut.
 const LONGEST: usize = 256 << 10;
 
-/// Who calls.
+/// The service and the credentials with which this program is run for a tool.
 pub struct Caller {
     url: String,
     ca_file: Option<PathBuf>,

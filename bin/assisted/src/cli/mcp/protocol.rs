@@ -19,7 +19,7 @@ pub struct Request {
     pub params: Value,
 }
 
-/// What is answered.
+/// An answer to a message of the protocol.
 pub enum Reply {
     Result(Value),
     Error { code: i32, message: String },

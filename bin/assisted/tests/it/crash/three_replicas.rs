@@ -106,7 +106,7 @@ async fn installed_while_one_is_killed(clusters: usize, every: Duration, limit: 
     assert!(killed > 1, "{killed} were killed");
     let taken = balancer.taken();
     assert!(taken.iter().all(|count| *count > 0), "{taken:?}");
-    judge(&sites, &report, clusters);
+    check_outcome(&sites, &report, clusters);
     // One try of each installation counts; what others left is gone, or is there to go with the cluster.
     let folders = shared.folders().await;
     let with_files: BTreeSet<_> = folders.iter().map(|(cluster, _)| cluster.as_str()).collect();
@@ -114,7 +114,7 @@ async fn installed_while_one_is_killed(clusters: usize, every: Duration, limit: 
 }
 
 /// Every replica tells the same of every cluster: nothing is lost, nothing was done twice, and files are of one try.
-fn judge(sites: &[Site], report: &Value, clusters: usize) {
+fn check_outcome(sites: &[Site], report: &Value, clusters: usize) {
     let of_report = report["clusters"].as_array().unwrap();
     assert_eq!(of_report.len(), clusters, "{report}");
     let mut told: Vec<(Vec<Value>, Vec<String>)> = Vec::new();

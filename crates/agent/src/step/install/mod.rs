@@ -36,7 +36,7 @@ const LONGEST_OUTPUT: usize = 64 << 10;
 /// The installer has its own limits for what it waits for.
 pub(crate) const LIMIT: Duration = Duration::from_secs(7 * 24 * 3_600);
 
-/// What writes the disk.
+/// What runs the installer: a container of the image that the service names, or a program of the host.
 #[derive(Clone, Debug, Default)]
 pub enum Installer {
     /// The image that the service names, by podman.

@@ -52,7 +52,7 @@ fn installation(cluster: &wire::Cluster) -> Installation {
     Installation { state: cluster.status.to_string(), kubeconfig, problem: None }
 }
 
-fn of_row(problem: assisted_kubeapi::Problem) -> Failure {
+fn of_row(problem: assisted_kubeapi::SyncError) -> Failure {
     Failure::of_row(problem.text)
 }
 

@@ -112,7 +112,7 @@ impl Rest {
         let reference = reference.await.map_err(told)?;
         let credentials = Credentials(secrets.get(&reference.name).await.map_err(told)?);
         let object = infra_env(wanted, reference);
-        let of_row = |problem: assisted_kubeapi::Problem| Failure::of_row(problem.text);
+        let of_row = |problem: assisted_kubeapi::SyncError| Failure::of_row(problem.text);
         let spec = InfraEnvSpec::resolve(&object, &credentials).map_err(of_row)?;
         let own = Cluster { id: cluster.id, openshift_version: cluster.openshift_version };
         let params = spec.create(Some(&own)).map_err(of_row)?;

@@ -27,7 +27,7 @@ fn is_user_balanced(cluster: &Cluster, params: &ClusterUpdateParams) -> bool {
     given.or_else(|| cluster.load_balancer.as_ref().and_then(kind)) == Some(LoadBalancerType::UserManaged)
 }
 
-/// Judges networks and VIPs as they would be.
+/// Checks networks and VIPs as they would be.
 pub(super) fn check_vips(
     cluster: &Cluster,
     facts: &Facts,
@@ -206,7 +206,7 @@ fn without_dhcp(cluster: &mut Cluster, facts: &Facts, params: &ClusterUpdatePara
     check_calculated(cluster, facts)
 }
 
-/// Judges the VIPs again, now that their network is known.
+/// Checks the VIPs again, now that their network is known.
 fn check_calculated(cluster: &Cluster, facts: &Facts) -> Result<(), Refusal> {
     let free = FreeAddresses::of_hosts(&facts.hosts);
     vips::check(&VipConfiguration {

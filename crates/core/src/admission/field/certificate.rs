@@ -6,11 +6,11 @@ use base64::engine::general_purpose::STANDARD;
 use x509_cert::certificate::{CertificateInner, Raw};
 use x509_cert::der::Decode;
 
-use super::Problem;
+use super::Invalidity;
 
 /// Checks a bundle: certificates in PEM form, and text around them. Other blocks have no place in it: hosts are given it as it
 /// is, and a key is nobody else's.
-pub fn bundle(text: &str) -> Result<(), Problem> {
+pub fn bundle(text: &str) -> Result<(), Invalidity> {
     if text.trim().is_empty() {
         return Ok(());
     }
@@ -22,7 +22,7 @@ pub fn bundle(text: &str) -> Result<(), Problem> {
 }
 
 /// The certificates of a text as every reader takes them, without whatever else is there; empty: there are none.
-pub fn written(text: &[u8]) -> Result<String, Problem> {
+pub fn written(text: &[u8]) -> Result<String, Invalidity> {
     let certificates = pem::certificates(text).map_err(|error| match error {
         PemError::NoDer(_) => format!("parse failed: {error}"),
         error => format!("invalid block: {error}"),
@@ -35,7 +35,7 @@ pub fn written(text: &[u8]) -> Result<String, Problem> {
 }
 
 /// Checks an authority: base64 of certificates in PEM form.
-pub fn encoded(text: &str) -> Result<(), Problem> {
+pub fn encoded(text: &str) -> Result<(), Invalidity> {
     let letters: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')).collect();
     let decoded =
         STANDARD.decode(letters).map_err(|error| format!("failed to decode certificate: {error}"))?;

@@ -2,10 +2,10 @@
 
 use assisted_wire::platform::PlatformType;
 
-use super::{Problem, is_label};
+use super::{Invalidity, is_label};
 
 /// Checks the form of a name; only without a platform may it have several labels.
-pub fn check(name: &str, platform: Option<PlatformType>) -> Result<(), Problem> {
+pub fn check(name: &str, platform: Option<PlatformType>) -> Result<(), Invalidity> {
     let dotted = platform == Some(PlatformType::None) && name.split('.').all(is_label);
     if name.is_empty() || is_label(name) || dotted {
         return Ok(());

@@ -4,11 +4,11 @@ use assisted_wire::cluster::{DiskEncryption, DiskEncryptionMode};
 use assisted_wire::cluster_params::RoleSet;
 use serde_json::{Map, Value};
 
-use super::Problem;
+use super::Invalidity;
 use super::web::{self, UrlError};
 
 /// Checks what is asked for. `supported`: whether disks can be encrypted at all.
-pub fn check(encryption: &DiskEncryption, supported: bool) -> Result<(), Problem> {
+pub fn check(encryption: &DiskEncryption, supported: bool) -> Result<(), Invalidity> {
     let enabled = encryption.enable_on.is_some_and(|roles| roles != RoleSet::None);
     if !supported && (enabled || encryption.mode.is_some() || !encryption.tang_servers.is_empty()) {
         return Err(
@@ -32,7 +32,7 @@ pub struct TangServer {
 }
 
 /// The servers in a JSON list.
-pub fn tang_servers(text: &str) -> Result<Vec<TangServer>, Problem> {
+pub fn tang_servers(text: &str) -> Result<Vec<TangServer>, Invalidity> {
     let servers: Vec<Map<String, Value>> =
         serde_json::from_str(text).map_err(|error| format!("Unable to unmarshal tang_servers: {error}"))?;
     let read = |server: &Map<String, Value>| {
@@ -55,7 +55,7 @@ pub fn tang_servers(text: &str) -> Result<Vec<TangServer>, Problem> {
 }
 
 /// Keys are matched whatever their case, as existing clients expect.
-fn member<'a>(server: &'a Map<String, Value>, key: &str) -> Result<&'a str, Problem> {
+fn member<'a>(server: &'a Map<String, Value>, key: &str) -> Result<&'a str, Invalidity> {
     match server.iter().find(|(name, _)| name.eq_ignore_ascii_case(key)) {
         None | Some((_, Value::Null)) => Ok(""),
         Some((_, Value::String(text))) => Ok(text),

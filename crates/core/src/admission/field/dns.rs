@@ -1,6 +1,6 @@
 //! The DNS domain of a cluster.
 
-use super::{Problem, is_label, is_lower_alnum};
+use super::{Invalidity, is_label, is_lower_alnum};
 
 /// What the text of a refusal quotes.
 const DOTTED: &str = r"^([a-z\d]([\-]*[a-z\d]+)*\.)+[a-z\d]+([\-]*[a-z\d]+)+$";
@@ -9,7 +9,7 @@ const LONGEST_APPS_DOMAIN: usize = 191;
 const LONGEST_LABEL: usize = 63;
 
 /// Checks the domain of a cluster together with its name; nothing is said while one of them is missing.
-pub fn check(name: &str, domain: &str) -> Result<(), Problem> {
+pub fn check(name: &str, domain: &str) -> Result<(), Invalidity> {
     if name.is_empty() || domain.is_empty() {
         return Ok(());
     }

@@ -3,10 +3,10 @@
 use assisted_base::version::{Base, Version};
 use serde_json::Value;
 
-use super::Problem;
+use super::Invalidity;
 
 /// Checks that a text is an Ignition config of a version that hosts understand.
-pub fn check(text: &str) -> Result<(), Problem> {
+pub fn check(text: &str) -> Result<(), Invalidity> {
     let config: Value =
         serde_json::from_str(text).map_err(|error| format!("config is not valid: {error}"))?;
     let Some(config) = config.as_object() else {

@@ -3,10 +3,10 @@
 use assisted_wire::cluster::IgnitionEndpoint;
 
 use super::web::{self, UrlError};
-use super::{Problem, certificate};
+use super::{Invalidity, certificate};
 
 /// Checks the endpoint; the certificate only matters with a URL.
-pub fn check(endpoint: &IgnitionEndpoint) -> Result<(), Problem> {
+pub fn check(endpoint: &IgnitionEndpoint) -> Result<(), Invalidity> {
     let Some(url) = endpoint.url.as_deref().filter(|url| !url.is_empty()) else { return Ok(()) };
     web::check(url, &["http", "https"]).map_err(|wrong| match wrong {
         UrlError::Format(why) => format!("URL '{url}' format is not valid: {why}"),

@@ -1,6 +1,6 @@
 //! Arguments that a user adds to the installer of the OS.
 
-use super::Problem;
+use super::Invalidity;
 
 /// Flags that may be used.
 pub const ALLOWED: &[&str] = &[
@@ -16,7 +16,7 @@ pub const ALLOWED: &[&str] = &[
 ];
 
 /// Checks arguments: flags must be allowed, and values of harmless characters.
-pub fn check(args: &[String]) -> Result<(), Problem> {
+pub fn check(args: &[String]) -> Result<(), Invalidity> {
     for arg in args {
         if arg.starts_with('-') {
             if !ALLOWED.contains(&arg.as_str()) {

@@ -3,11 +3,11 @@
 use assisted_wire::embedded;
 use assisted_wire::infra_env::{KernelArgumentOperation, KernelArguments};
 
-use super::Problem;
+use super::Invalidity;
 
 /// Checks arguments: they can only be appended, and each is one word of one line. The contract's pattern lets line ends and
 /// what separates commands through, by which an iPXE script would get lines of their author.
-pub fn check(arguments: &KernelArguments) -> Result<(), Problem> {
+pub fn check(arguments: &KernelArguments) -> Result<(), Invalidity> {
     for argument in &arguments.0 {
         let operation = argument.operation.map_or("", KernelArgumentOperation::as_str);
         if operation != KernelArgumentOperation::Append.as_str() {

@@ -22,7 +22,7 @@ mod web;
 use crate::network::hostname::is_lower_alnum;
 
 /// Why a value is refused, in the client's words.
-pub type Problem = String;
+pub type Invalidity = String;
 
 /// Whether the text is a lower-case label: letters, digits and inner hyphens; not empty.
 fn is_label(text: &str) -> bool {

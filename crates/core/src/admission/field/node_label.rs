@@ -1,12 +1,12 @@
 //! Labels of nodes, as Kubernetes has them.
 
-use super::{Problem, is_label};
+use super::{Invalidity, is_label};
 
 const LONGEST_NAME: usize = 63;
 const LONGEST_PREFIX: usize = 253;
 
 /// Checks the key and the value of a label.
-pub fn check(label: &str, text: &str) -> Result<(), Problem> {
+pub fn check(label: &str, text: &str) -> Result<(), Invalidity> {
     key(label).map_err(|why| format!("node_labels: Invalid value: {label:?}: {why}"))?;
     value(text).map_err(|why| format!("node_labels: Invalid value: {text:?}: {why}"))
 }

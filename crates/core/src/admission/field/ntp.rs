@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 
-use super::{Problem, is_lower_alnum};
+use super::{Invalidity, is_lower_alnum};
 
 /// Checks a list of time sources, separated by commas.
-pub fn check(list: &str) -> Result<(), Problem> {
+pub fn check(list: &str) -> Result<(), Invalidity> {
     let valid = |source: &str| source.parse::<IpAddr>().is_ok() || is_name(source);
     if list.split(',').all(valid) { Ok(()) } else { Err(format!("Invalid NTP source: {list}")) }
 }

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use assisted_base::version::{Base, Version};
 use ipnet::IpNet;
 
-use super::Problem;
+use super::Invalidity;
 use super::web::{self, UrlError};
 
 /// Checks the proxies that are given and not empty, and what bypasses them, as [`http`], [`https`] and [`no_proxy`] do.
@@ -15,8 +15,8 @@ pub fn check(
     https: Option<&String>,
     no_proxy: Option<&String>,
     version: Option<&str>,
-) -> Result<(), Problem> {
-    let given = |member: Option<&String>, rule: &dyn Fn(&str) -> Result<(), Problem>| {
+) -> Result<(), Invalidity> {
+    let given = |member: Option<&String>, rule: &dyn Fn(&str) -> Result<(), Invalidity>| {
         member.filter(|text| !text.is_empty()).map_or(Ok(()), |text| rule(text))
     };
     given(http, &self::http)?;
@@ -25,7 +25,7 @@ pub fn check(
 }
 
 /// Checks a proxy for plain requests.
-pub fn http(url: &str) -> Result<(), Problem> {
+pub fn http(url: &str) -> Result<(), Invalidity> {
     web::check(url, &["http"]).map_err(|wrong| match wrong {
         UrlError::Format(_) => {
             format!("Failed to validate HTTP Proxy: Proxy URL format is not valid: '{url}'")
@@ -39,7 +39,7 @@ pub fn http(url: &str) -> Result<(), Problem> {
 }
 
 /// Checks a proxy for encrypted requests.
-pub fn https(url: &str) -> Result<(), Problem> {
+pub fn https(url: &str) -> Result<(), Invalidity> {
     web::check(url, &["http", "https"]).map_err(|wrong| match wrong {
         UrlError::Format(_) => format!("Failed to validate HTTPS Proxy: Proxy URL format is not valid: '{url}'"),
         UrlError::Scheme => format!(
@@ -49,7 +49,7 @@ pub fn https(url: &str) -> Result<(), Problem> {
 }
 
 /// Checks the list of what bypasses the proxies. `version` is that of the cluster; `None` for an infra-env.
-pub fn no_proxy(list: &str, version: Option<&str>) -> Result<(), Problem> {
+pub fn no_proxy(list: &str, version: Option<&str>) -> Result<(), Invalidity> {
     if list.contains('*') {
         if let Some(version) = version.filter(|version| !takes_wildcard(version)) {
             return Err(format!("Sorry, no-proxy value '*' is not supported in release: {version}"));

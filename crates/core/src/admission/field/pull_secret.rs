@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use super::Problem;
+use super::Invalidity;
 use crate::policy::Policy;
 
 /// A registry that never needs an entry.
@@ -17,7 +17,7 @@ const DOCKER_ENTRY: &str = "https://index.docker.io/v1/";
 ///
 /// `release_image` is the release that a cluster is installed from; `None` for an infra-env. Refusals never quote a
 /// credential.
-pub fn check(secret: &Secret, release_image: Option<&str>, policy: &Policy) -> Result<(), Problem> {
+pub fn check(secret: &Secret, release_image: Option<&str>, policy: &Policy) -> Result<(), Invalidity> {
     let entries = parse(secret)?;
     let images = &policy.images;
     let needed = [
@@ -42,7 +42,7 @@ pub fn check(secret: &Secret, release_image: Option<&str>, policy: &Policy) -> R
 
 /// The pull secret as it is kept: with the service's own credentials of the staging registry, if it has any
 /// (`REGISTRY_CREDS`). An empty one stays empty.
-pub fn completed(secret: &Secret, policy: &Policy) -> Result<Secret, Problem> {
+pub fn completed(secret: &Secret, policy: &Policy) -> Result<Secret, Invalidity> {
     let own = &policy.clusters.registry_creds;
     if own.is_empty() || secret.is_empty() {
         return Ok(secret.clone());
@@ -54,7 +54,7 @@ pub fn completed(secret: &Secret, policy: &Policy) -> Result<Secret, Problem> {
     serde_json::to_string(&document).map(Secret::from).map_err(|_| failed())
 }
 
-fn parse(secret: &Secret) -> Result<Map<String, Value>, Problem> {
+fn parse(secret: &Secret) -> Result<Map<String, Value>, Invalidity> {
     let malformed = || "pull secret must be a well-formed JSON".to_owned();
     let mut document: Map<String, Value> = serde_json::from_str(secret.expose()).map_err(|_| malformed())?;
     let entries = match document.remove("auths") {
@@ -78,7 +78,7 @@ fn parse(secret: &Secret) -> Result<Map<String, Value>, Problem> {
     Ok(entries)
 }
 
-fn credentials(registry: &str, auth: &str) -> Result<(), Problem> {
+fn credentials(registry: &str, auth: &str) -> Result<(), Invalidity> {
     if auth.is_empty() {
         return Ok(());
     }
@@ -114,7 +114,7 @@ mod tests {
 
     const RELEASE: &str = "quay.io/openshift-release-dev/ocp-release:4.22.9-x86_64";
 
-    fn problem(secret: &str) -> Problem {
+    fn problem(secret: &str) -> Invalidity {
         check(&secret.into(), Some(RELEASE), &Policy::default()).unwrap_err()
     }
 

@@ -1,6 +1,6 @@
 //! Public SSH keys.
 
-use super::Problem;
+use super::Invalidity;
 
 /// Kinds of keys, each with the first letters of its encoded form.
 const KINDS: &[(&str, &str)] = &[
@@ -13,7 +13,7 @@ const KINDS: &[(&str, &str)] = &[
 ];
 
 /// Checks public keys, one a line.
-pub fn check(keys: &str) -> Result<(), Problem> {
+pub fn check(keys: &str) -> Result<(), Invalidity> {
     for line in keys.trim().split('\n') {
         let key = line.trim();
         if !is_supported(key) {

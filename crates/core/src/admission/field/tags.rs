@@ -1,9 +1,9 @@
 //! Tags of a cluster.
 
-use super::Problem;
+use super::Invalidity;
 
 /// Checks a list of tags, separated by commas; an empty text is no tags.
-pub fn check(list: &str) -> Result<(), Problem> {
+pub fn check(list: &str) -> Result<(), Invalidity> {
     let word = |word: &str| {
         !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     };

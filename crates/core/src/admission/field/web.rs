@@ -1,4 +1,4 @@
-//! URLs in fields.
+//! Checks of URLs: their scheme, and the host in them.
 
 use url::{Host, Url};
 

@@ -2,11 +2,11 @@
 //!
 //! It is made from the cluster as it is, and what a user overrides is laid over it. The text is JSON, which is YAML too.
 
+#[cfg(test)]
+mod checked;
 mod common;
 mod document;
 mod effects;
-#[cfg(test)]
-mod judged;
 mod overrides;
 mod platform;
 #[cfg(test)]

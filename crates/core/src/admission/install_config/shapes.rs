@@ -33,7 +33,7 @@ impl Shape {
         Self { name, facts, overrides: "", additions: Additions::default(), node_networks: None }
     }
 
-    /// What the judge is told of it: what clients of the API see.
+    /// What the checker is given of it: what clients of the API see.
     pub(super) fn input(&self) -> Input {
         let record = self.facts.cluster.as_ref().unwrap();
         let hosts = self.facts.hosts.iter().map(|host| {

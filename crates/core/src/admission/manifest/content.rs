@@ -6,7 +6,7 @@ use saphyr_parser::{Event, Parser};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::Place;
+use super::ManifestPath;
 use crate::model::refusal::Refusal;
 
 /// Bytes of a manifest at most.
@@ -32,8 +32,8 @@ struct PatchOperation {
 /// # Errors
 ///
 /// `Invalid` for what is empty, not base64 or too large.
-pub fn decode(place: Place<'_>, encoded: &str) -> Result<Vec<u8>, Refusal> {
-    let refused = |why: &str| refuse(place, format_args!("{why}"));
+pub fn decode(path: ManifestPath<'_>, encoded: &str) -> Result<Vec<u8>, Refusal> {
+    let refused = |why: &str| refuse(path, format_args!("{why}"));
     if encoded.trim().is_empty() {
         return Err(refused("is empty"));
     }
@@ -42,7 +42,7 @@ pub fn decode(place: Place<'_>, encoded: &str) -> Result<Vec<u8>, Refusal> {
     let content = STANDARD.decode(packed).map_err(|_| {
         Refusal::invalid(format!(
             "failed to base64-decode cluster manifest content for cluster {}",
-            place.cluster_id
+            path.cluster_id
         ))
     })?;
     if content.iter().all(u8::is_ascii_whitespace) {
@@ -54,40 +54,40 @@ pub fn decode(place: Place<'_>, encoded: &str) -> Result<Vec<u8>, Refusal> {
     Ok(content)
 }
 
-/// Judges a manifest's content by the ending of its name.
+/// Checks a manifest's content by the ending of its name.
 ///
 /// # Errors
 ///
 /// `Invalid` for content that is not what the ending says, and for an ending that says nothing.
-pub fn check(place: Place<'_>, content: &[u8]) -> Result<(), Refusal> {
-    match place.extension() {
+pub fn check(path: ManifestPath<'_>, content: &[u8]) -> Result<(), Refusal> {
+    match path.extension() {
         ".yaml" | ".yml" => {
-            yaml(content).map_err(|why| refuse(place, format_args!("has an invalid YAML format: {why}")))
+            yaml(content).map_err(|why| refuse(path, format_args!("has an invalid YAML format: {why}")))
         }
         ".json" => serde_json::from_slice::<IgnoredAny>(content)
             .map(drop)
-            .map_err(|_| refuse(place, format_args!("has an illegal JSON format"))),
+            .map_err(|_| refuse(path, format_args!("has an illegal JSON format"))),
         extension if extension.starts_with(".patch") => patch(content).map_err(|why| {
             Refusal::invalid(format!(
                 "Patch content of file {} for cluster ID {} is invalid: {why}",
-                place.path(),
-                place.cluster_id
+                path.path(),
+                path.cluster_id
             ))
         }),
         _ => Err(Refusal::invalid(format!(
             "Manifest filename of file {} for cluster ID {} is invalid. Only json, yaml and yml or patch extensions are \
              supported",
-            place.path(),
-            place.cluster_id
+            path.path(),
+            path.cluster_id
         ))),
     }
 }
 
-fn refuse(place: Place<'_>, why: std::fmt::Arguments<'_>) -> Refusal {
+fn refuse(path: ManifestPath<'_>, why: std::fmt::Arguments<'_>) -> Refusal {
     Refusal::invalid(format!(
         "Manifest content of file {} for cluster ID {} {why}",
-        place.path(),
-        place.cluster_id
+        path.path(),
+        path.cluster_id
     ))
 }
 
@@ -127,8 +127,8 @@ mod tests {
     use super::*;
     use crate::model::refusal::RefusalKind;
 
-    fn place(file_name: &str) -> Place<'_> {
-        Place { cluster_id: ClusterId::default(), folder: ManifestFolder::Openshift, file_name }
+    fn path(file_name: &str) -> ManifestPath<'_> {
+        ManifestPath { cluster_id: ClusterId::default(), folder: ManifestFolder::Openshift, file_name }
     }
 
     fn text(outcome: Result<impl std::fmt::Debug, Refusal>) -> String {
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn decoded() {
-        let decode = |encoded: &str| decode(place("a.yaml"), encoded);
+        let decode = |encoded: &str| decode(path("a.yaml"), encoded);
         assert_eq!(decode("YTogMQ==").unwrap(), b"a: 1");
         assert_eq!(decode("YTog\r\nMQ==\n").unwrap(), b"a: 1");
         let empty = "Manifest content of file openshift/a.yaml for cluster ID C is empty";
@@ -165,7 +165,7 @@ mod tests {
             ("a.yaml.patch", "- op: add\n  path: /a\n  value: {b: c}\n"),
             ("a.yml.patch_01_x", r#"[{"op": "move", "path": "/a", "from": "/b"}]"#),
         ] {
-            assert_eq!(check(place(name), content.as_bytes()), Ok(()), "{name} {content}");
+            assert_eq!(check(path(name), content.as_bytes()), Ok(()), "{name} {content}");
         }
         for (name, content, expected) in [
             (
@@ -191,15 +191,15 @@ mod tests {
                  path is wanted",
             ),
         ] {
-            assert_eq!(text(check(place(name), content.as_bytes())), expected);
+            assert_eq!(text(check(path(name), content.as_bytes())), expected);
         }
         for content in ["a: [", "a: b: c", "a: *nobody", "a: 1\n---\nb: ]", "\u{1}", "- a\nb: c"] {
-            let text = text(check(place("a.yaml"), content.as_bytes()));
+            let text = text(check(path("a.yaml"), content.as_bytes()));
             let start =
                 "Manifest content of file openshift/a.yaml for cluster ID C has an invalid YAML format: ";
             assert!(text.starts_with(start), "{content:?}: {text}");
         }
-        assert!(check(place("a.yaml"), b"a: \xff\xfe").is_err());
+        assert!(check(path("a.yaml"), b"a: \xff\xfe").is_err());
     }
 
     #[test]
@@ -209,13 +209,13 @@ mod tests {
             let below = format!("*a{}, ", level - 1).repeat(9);
             laughs.push_str(&format!("a{level}: &a{level} [{below}x]\n"));
         }
-        assert_eq!(check(place("a.yaml"), laughs.as_bytes()), Ok(()));
+        assert_eq!(check(path("a.yaml"), laughs.as_bytes()), Ok(()));
         let patch = format!("{laughs}\n");
-        assert!(check(place("a.yaml.patch"), patch.as_bytes()).is_err());
+        assert!(check(path("a.yaml.patch"), patch.as_bytes()).is_err());
         for deep in ["[", "{a: ", "{a:\n", "{a: \"]\", ", "- ", "? "] {
             let deep = deep.repeat(LARGEST / deep.len());
             for name in ["a.yaml", "a.yaml.patch", "a.json"] {
-                assert_eq!(check(place(name), deep.as_bytes()).unwrap_err().kind, RefusalKind::Invalid);
+                assert_eq!(check(path(name), deep.as_bytes()).unwrap_err().kind, RefusalKind::Invalid);
             }
         }
     }

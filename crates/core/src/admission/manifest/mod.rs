@@ -18,13 +18,13 @@ const LONGEST_NAME: usize = 255;
 
 /// A manifest of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct ManifestPath<'a> {
     pub cluster_id: ClusterId,
     pub folder: ManifestFolder,
     pub file_name: &'a str,
 }
 
-impl Place<'_> {
+impl ManifestPath<'_> {
     /// The manifest's path, as refusals name it: `<folder>/<file>`.
     fn path(&self) -> String {
         format!("{}/{}", self.folder, self.file_name)
@@ -49,20 +49,20 @@ pub fn no_cluster() -> Refusal {
     Refusal::not_found("Object Not Found")
 }
 
-/// Judges a manifest's name.
+/// Checks a manifest's name.
 ///
 /// # Errors
 ///
 /// `Unprocessable` for a name that is no plain, visible file name.
-pub fn check_name(place: Place<'_>) -> Result<(), Refusal> {
-    let Place { cluster_id, file_name: name, .. } = place;
+pub fn check_name(path: ManifestPath<'_>) -> Result<(), Refusal> {
+    let ManifestPath { cluster_id, file_name: name, .. } = path;
     let refused = |why: &str| {
         Err(Refusal::new(
             RefusalKind::Unprocessable,
             format!("Cluster manifest {name} for cluster {cluster_id} {why}"),
         ))
     };
-    let stem = &name[..name.len() - place.extension().len()];
+    let stem = &name[..name.len() - path.extension().len()];
     let unprintable = name.chars().any(|letter| letter.is_control() || letter == '\\');
     if name.starts_with('.') || stem.trim().is_empty() || unprintable || name.len() > LONGEST_NAME {
         return refused("has an invalid filename.");
@@ -93,8 +93,8 @@ pub fn check_changeable(cluster: &Cluster) -> Result<(), Refusal> {
 }
 
 /// `Invalid`: the other folder has a manifest of this name.
-pub fn not_distinct(place: Place<'_>) -> Refusal {
-    let Place { cluster_id, folder, file_name } = place;
+pub fn not_distinct(path: ManifestPath<'_>) -> Refusal {
+    let ManifestPath { cluster_id, folder, file_name } = path;
     Refusal::invalid(format!(
         "manifest file {file_name} for cluster ID {cluster_id} in folder {folder} cannot be uploaded as it is not distinct \
          between {{manifest, openshift}} folders"
@@ -102,19 +102,19 @@ pub fn not_distinct(place: Place<'_>) -> Refusal {
 }
 
 /// `Invalid`: the cluster has as many manifests as it may.
-pub fn too_many(place: Place<'_>) -> Refusal {
-    let Place { cluster_id, file_name, .. } = place;
+pub fn too_many(path: ManifestPath<'_>) -> Refusal {
+    let ManifestPath { cluster_id, file_name, .. } = path;
     Refusal::invalid(format!(
         "manifest file {file_name} for cluster ID {cluster_id} cannot be uploaded as the cluster has {MOST} manifests already"
     ))
 }
 
 /// `NotFound`: there is no such manifest.
-pub fn no_manifest(place: Place<'_>) -> Refusal {
+pub fn no_manifest(path: ManifestPath<'_>) -> Refusal {
     Refusal::not_found(format!(
         "Cluster manifest {} doesn't exist in cluster {}",
-        place.path(),
-        place.cluster_id
+        path.path(),
+        path.cluster_id
     ))
 }
 
@@ -124,8 +124,8 @@ mod tests {
 
     fn refused(name: &str) -> Option<(RefusalKind, String)> {
         let cluster_id = ClusterId::default();
-        let place = Place { cluster_id, folder: ManifestFolder::Manifests, file_name: name };
-        let refusal = check_name(place).err()?;
+        let path = ManifestPath { cluster_id, folder: ManifestFolder::Manifests, file_name: name };
+        let refusal = check_name(path).err()?;
         let start = format!("Cluster manifest {name} for cluster {cluster_id} ");
         Some((refusal.kind, refusal.reason.strip_prefix(&start).unwrap().to_owned()))
     }

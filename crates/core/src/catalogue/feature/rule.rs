@@ -8,7 +8,7 @@ use assisted_wire::support_level::{FeatureSupportLevelId, IncompatibilityReason,
 use crate::catalogue::release::architecture::normal;
 use crate::model::topology::OCI;
 
-/// What a feature is judged for.
+/// The version, architecture and platform that a feature is checked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     pub version: &'a str,

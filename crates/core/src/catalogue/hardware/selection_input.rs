@@ -5,7 +5,7 @@ use assisted_wire::inventory::Inventory;
 
 use crate::model::facts::{Facts, HostFacts};
 
-/// What the choice depends on.
+/// A host in a role, with the facts that its requirements depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct SelectionInput<'a> {
     pub facts: &'a Facts,

@@ -57,7 +57,7 @@ pub(super) fn has_resources(
     needs: OperatorRequirements,
     pending: &'static str,
 ) -> Outcome {
-    let Some(inventory) = host.inventory else { return Outcome::awaits_inventory(pending) };
+    let Some(inventory) = host.selection.inventory else { return Outcome::awaits_inventory(pending) };
     let has = resources(inventory);
     let texts = lacking(full_name, has, needs);
     if texts.is_empty() { Outcome::success("") } else { too_small(&texts, has, needs) }

@@ -322,7 +322,7 @@ impl RolePreflight {
 }
 
 impl Preflight {
-    /// The same of both roles.
+    /// The same requirements for control-plane nodes and workers.
     pub fn of_both(role: RolePreflight) -> Self {
         Self { master: role.clone(), worker: role }
     }

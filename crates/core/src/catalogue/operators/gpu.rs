@@ -19,7 +19,7 @@ pub(super) struct Vendor {
 impl Vendor {
     /// Whether drivers for the vendor's GPUs can be loaded on a host, if it has some.
     pub fn check_host(&self, host: &HostView<'_>) -> Outcome {
-        let Some(inventory) = host.inventory else {
+        let Some(inventory) = host.selection.inventory else {
             return Outcome::awaits_inventory("Missing inventory in the host");
         };
         let has_one = inventory.gpus.iter().flatten().any(|gpu| gpu.vendor_id == self.id);

@@ -98,7 +98,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// All of them as one text of YAML, which JSON is.
+    /// All objects as one text of YAML, which JSON is.
     pub fn yaml(&self) -> String {
         let documents: Vec<_> =
             self.documents.iter().map(|document| format!("---\n{document:#}\n")).collect();

@@ -1,8 +1,7 @@
-//! What an operator looks at.
+//! The cluster and the host that an operator checks, each with its policy.
 
 use assisted_wire::cluster::Cluster;
 use assisted_wire::host::HostRole;
-use assisted_wire::inventory::Inventory;
 
 use crate::catalogue::hardware::SelectionInput;
 use crate::model::facts::{Facts, HostFacts};
@@ -32,39 +31,32 @@ impl<'a> ClusterView<'a> {
     }
 }
 
-/// A host of a cluster, in the role that it is judged in.
+/// A host of a cluster, in the role in which operators look at it.
 #[derive(Clone, Copy)]
 pub(crate) struct HostView<'a> {
     pub cluster: &'a Cluster,
-    pub facts: &'a Facts,
-    pub host: &'a HostFacts,
-    pub inventory: Option<&'a Inventory>,
-    /// The effective role.
-    pub role: HostRole,
-    /// The role that the user gave the host, or that is being tried on it.
-    pub assigned: HostRole,
+    pub selection: SelectionInput<'a>,
 }
 
 impl<'a> HostView<'a> {
     /// The host of a selection; `None` when it has no cluster, or joins an installed one, which gets no operators.
-    pub fn of(input: &SelectionInput<'a>) -> Option<Self> {
-        let SelectionInput { facts, host, inventory, role, assigned } = *input;
-        let cluster = &facts.cluster.as_ref()?.cluster;
-        (!topology::is_day2(cluster)).then_some(Self { cluster, facts, host, inventory, role, assigned })
+    pub fn of(selection: &SelectionInput<'a>) -> Option<Self> {
+        let cluster = &selection.facts.cluster.as_ref()?.cluster;
+        (!topology::is_day2(cluster)).then_some(Self { cluster, selection: *selection })
     }
 
     pub fn policy(&self) -> &'a policy::Operators {
-        &self.facts.policy.operators
+        &self.selection.facts.policy.operators
     }
 
     /// How many hosts have been given each role by the user, this one included.
     pub fn assigned_of_all(&self) -> RoleCount {
-        RoleCount::of(self.of_all(SelectionInput::assigned_role, self.assigned))
+        RoleCount::of(self.of_all(SelectionInput::assigned_role, self.selection.assigned))
     }
 
     /// Whether workloads must run on the control plane, for want of workers.
     pub fn masters_schedulable_forced(&self) -> bool {
-        let roles = self.of_all(HostFacts::effective_role, self.role);
+        let roles = self.of_all(HostFacts::effective_role, self.selection.role);
         topology::masters_forced_by(self.cluster, roles.filter(|role| *role == HostRole::Worker).count())
     }
 
@@ -74,8 +66,12 @@ impl<'a> HostView<'a> {
         of: impl Fn(&HostFacts) -> HostRole + 'a,
         own: HostRole,
     ) -> impl Iterator<Item = HostRole> + 'a {
-        let id = self.host.record.host.id;
-        self.facts.hosts.iter().map(move |host| if host.record.host.id == id { own } else { of(host) })
+        let id = self.selection.host.record.host.id;
+        self.selection
+            .facts
+            .hosts
+            .iter()
+            .map(move |host| if host.record.host.id == id { own } else { of(host) })
     }
 }
 

@@ -12,7 +12,7 @@ use crate::layering::cluster_rules as rules;
 use crate::layering::input::Input;
 use crate::layering::reference::{PushSpec, is_digest_reference};
 use crate::layering::settings::{BuildLocation as Asked, RegistryType, Rollout};
-use crate::layering::{Fault, Rule};
+use crate::layering::{Rule, Violation};
 use crate::model::cluster::ClusterRecord;
 use crate::model::decision::Decision;
 use crate::model::event::{NewEvent, catalogue};
@@ -24,7 +24,7 @@ const MOST_ATTEMPTS: u32 = 1000;
 /// Longest text of a report, in characters; what is longer is cut.
 const LONGEST: usize = 1024;
 
-/// What is told of the images of a cluster's nodes.
+/// The state of the images of a cluster's nodes, as the API shows it.
 pub fn state(facts: &Facts) -> LayeringState {
     let Some(input) = Input::of(facts) else { return disabled() };
     let Some(record) = &facts.cluster else { return disabled() };
@@ -205,7 +205,7 @@ pub fn report(facts: &Facts, pool: &str, report: LayeringReport) -> Result<Decis
     }
     let mut draft = WorkingCopy::new(facts);
     let id = input.cluster.id;
-    let mut events = told(id, before.as_ref(), &build);
+    let mut events = changed_events(id, before.as_ref(), &build);
     if let Some(record) = &mut draft.facts.cluster {
         for host in report.hosts {
             events.extend(keep_host(facts, record, pool, host));
@@ -326,7 +326,7 @@ fn expected(input: &Input<'_>, pool: Pool) -> Option<String> {
 }
 
 /// The events of a change.
-fn told(
+fn changed_events(
     id: assisted_wire::id::ClusterId,
     before: Option<&LayeringBuild>,
     after: &LayeringBuild,
@@ -380,21 +380,25 @@ fn seconds(build: &LayeringBuild) -> i64 {
 /// What does not hold an installation up, but may spoil it.
 pub(crate) fn warnings(facts: &Facts) -> Vec<NewEvent> {
     let Some(input) = Input::of(facts) else { return Vec::new() };
-    let mut faults = rules::v24(&input);
+    let mut violations = rules::v24(&input);
     if !input.is_embedded() {
         // With an external registry these nodes boot the release's image first.
-        faults.extend(rules::not_deployable(&input));
+        violations.extend(rules::not_deployable(&input));
     }
     for config in input.configs().iter().filter(|config| !config.ignored.is_empty()) {
         let (pool, ignored) = (config.pool, config.ignored.join(", "));
         let text = format!(
             "the Containerfiles of pool {pool} for {ignored} are not used, only the one for NoArch is"
         );
-        faults.push(Fault::new(Rule::V07, text, "Remove them, or merge them into the one for NoArch."));
+        violations.push(Violation::new(
+            Rule::V07,
+            text,
+            "Remove them, or merge them into the one for NoArch.",
+        ));
     }
-    faults
+    violations
         .iter()
-        .map(|fault| catalogue::OCL_WARNING.of_cluster(input.cluster.id, &[("warning", fault)]))
+        .map(|violation| catalogue::OCL_WARNING.of_cluster(input.cluster.id, &[("warning", violation)]))
         .collect()
 }
 

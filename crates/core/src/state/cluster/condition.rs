@@ -74,7 +74,7 @@ pub enum Condition {
     LogsTimedOut,
 }
 
-/// What a question is asked about.
+/// The cluster that conditions are evaluated for.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     pub(crate) record: &'a ClusterRecord,

@@ -61,7 +61,7 @@ impl fmt::Display for Effect {
     }
 }
 
-/// What effects work on.
+/// The cluster that effects change, with its events.
 pub(crate) struct Change<'a> {
     pub(crate) record: &'a mut ClusterRecord,
     pub(crate) hosts: &'a [HostFacts],

@@ -7,7 +7,7 @@ pub(crate) const SUCCEEDED: &str = "Installation preparation successful";
 pub(crate) const TIMED_OUT: &str =
     "Installation failed. Try again, and contact support if the issue persists.";
 
-/// Notes an outcome.
+/// Records the outcome of a preparation.
 pub(crate) fn set(cluster: &mut Cluster, status: InstallationPreparationStatus, reason: &str) {
     cluster.last_installation_preparation =
         Some(LastInstallationPreparation { status: Some(status), reason: reason.to_owned() });

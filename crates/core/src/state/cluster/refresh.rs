@@ -20,7 +20,7 @@ use crate::state::machine::choose;
 use crate::validation::cluster::evaluate;
 use crate::validation::{Change, ChangeKind, Results, diff};
 
-/// What a look at a cluster changed.
+/// What a pass over a cluster changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Changed {
     /// Nothing that its hosts, or another look, could see. Texts for people are no such change.
@@ -62,7 +62,7 @@ fn derive_groups(facts: &mut Facts) -> bool {
     true
 }
 
-/// Looks at the cluster again.
+/// Runs one pass over the cluster: its validations, then the table of its states.
 pub(crate) fn refresh(facts: &mut Facts, events: &mut Vec<NewEvent>) -> Changed {
     if facts.cluster.is_none() {
         return Changed::Nothing;

@@ -1,4 +1,4 @@
-//! Looks at one host again: validations, then the table.
+//! One pass over a host: the results of its validations, then the table of its states.
 
 use std::borrow::Cow;
 
@@ -18,8 +18,8 @@ use crate::state::machine::choose;
 use crate::validation::host::invalid_images;
 use crate::validation::{Change, ChangeKind, Results, diff};
 
-/// Looks at a host again, given the results of its validations; whether it changed in a way that others, or another
-/// look, could see. Texts for people are no such change, and the results themselves were noted before ([`note`]).
+/// Runs one pass over a host, given the results of its validations; whether it changed in a way that others, or another
+/// pass, could see. Texts for people are no such change, and the results themselves were recorded before ([`record_results`]).
 pub fn refresh(
     host: &mut HostFacts,
     results: &Results<HostValidationId>,

@@ -49,7 +49,7 @@ pub fn list(states: &[HostStatus]) -> String {
     format!("[{}]", texts.join(" "))
 }
 
-/// How loud the event of a host's new state is.
+/// Severity of the event of a host's new state.
 pub fn severity(status: HostStatus) -> EventSeverity {
     match status {
         Disconnected | InstallingPendingUserAction | Insufficient => EventSeverity::Warning,

@@ -25,7 +25,8 @@ use crate::validation::testing::{self, explains_itself, facts, inventory};
 
 fn shown(facts: &Facts, id: Id) -> (Status, String) {
     let results = evaluate(facts);
-    let entry = results.get(id).unwrap_or_else(|| panic!("{id} was not evaluated"));
+    let recipe = coverage::recipe(id.as_str());
+    let entry = results.get(id).unwrap_or_else(|| panic!("{id} was not evaluated ({recipe}, step 3)"));
     assert_eq!(entry.condition, matches!(entry.outcome.status, Status::Success | Status::Disabled), "{id}");
     coverage::see(id, &entry.outcome);
     explains_itself(id.as_str(), &entry.outcome);

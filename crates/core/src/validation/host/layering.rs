@@ -2,17 +2,17 @@
 //! cluster has it enabled.
 
 use super::View;
-use crate::layering::fault::Fault;
 use crate::layering::host_rules as rules;
 use crate::layering::input::Input;
+use crate::layering::violation::Violation;
 use crate::model::facts::HostFacts;
 use crate::model::outcome::Outcome;
 
-fn judged(
+fn outcome(
     view: &View<'_>,
     success: &'static str,
     required: &'static str,
-    of: impl Fn(&Input<'_>, &HostFacts) -> Option<Fault>,
+    of: impl Fn(&Input<'_>, &HostFacts) -> Option<Violation>,
 ) -> Outcome {
     let Some(input) = view.scope.layering() else { return Outcome::suppressed() };
     if view.inventory.is_none() {
@@ -20,15 +20,15 @@ fn judged(
     }
     match of(input, view.host) {
         None => Outcome::success(success),
-        Some(fault) => Outcome::failure(format!("{} ({})", fault.text, fault.rule))
-            .measured(fault.text)
+        Some(violation) => Outcome::failure(format!("{} ({})", violation.text, violation.rule))
+            .measured(violation.text)
             .required(required)
-            .remedy(fault.remedy),
+            .remedy(violation.remedy),
     }
 }
 
 pub(super) fn check_disk(view: &View<'_>) -> Outcome {
-    judged(
+    outcome(
         view,
         "The image can be put onto the installation disk",
         "a plain installation disk that is not encrypted",
@@ -37,5 +37,5 @@ pub(super) fn check_disk(view: &View<'_>) -> Outcome {
 }
 
 pub(super) fn check_resources(view: &View<'_>) -> Outcome {
-    judged(view, "The host has room for what image mode asks of it", "room to build an image", rules::v17)
+    outcome(view, "The host has room for what image mode asks of it", "room to build an image", rules::v17)
 }

@@ -1,4 +1,4 @@
-//! What a check of a host looks at.
+//! A host with the facts that its validations read.
 
 use assisted_wire::cluster::Cluster;
 use assisted_wire::host::{Host, HostRole, HostStage};

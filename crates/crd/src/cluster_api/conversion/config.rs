@@ -12,7 +12,7 @@ use crate::cluster_api::openshift_assisted_config_template::{
 /// Spec and status.
 #[derive(Serialize, Deserialize)]
 #[serde(bound(deserialize = "S: Default + Deserialize<'de>, T: Deserialize<'de>"))]
-pub(super) struct Said<S, T> {
+pub(super) struct SpecAndStatus<S, T> {
     #[serde(default)]
     pub(super) spec: S,
     #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
@@ -20,7 +20,7 @@ pub(super) struct Said<S, T> {
 }
 
 /// Reads, converts, writes.
-pub(super) fn words<A, B, C, D>(
+pub(super) fn convert_with<A, B, C, D>(
     said: &Value,
     spec: impl Fn(A) -> C,
     status: impl Fn(B) -> D,
@@ -31,16 +31,16 @@ where
     C: Serialize,
     D: Serialize,
 {
-    let said: Said<A, B> = serde_json::from_value(said.clone())?;
-    serde_json::to_value(Said { spec: spec(said.spec), status: said.status.map(status) })
+    let said: SpecAndStatus<A, B> = serde_json::from_value(said.clone())?;
+    serde_json::to_value(SpecAndStatus { spec: spec(said.spec), status: said.status.map(status) })
 }
 
 pub(super) fn up(said: &Value) -> Result<Value, Error> {
-    words(said, spec_up, status_up)
+    convert_with(said, spec_up, status_up)
 }
 
 pub(super) fn down(said: &Value) -> Result<Value, Error> {
-    words(said, spec_down, status_down)
+    convert_with(said, spec_down, status_down)
 }
 
 /// Templates have no status.
@@ -48,7 +48,7 @@ pub(super) fn down(said: &Value) -> Result<Value, Error> {
 struct Nothing {}
 
 pub(super) fn template_up(said: &Value) -> Result<Value, Error> {
-    words(
+    convert_with(
         said,
         |spec: old_template::OpenshiftAssistedConfigTemplateSpec| {
             hub_template::OpenshiftAssistedConfigTemplateSpec {
@@ -63,7 +63,7 @@ pub(super) fn template_up(said: &Value) -> Result<Value, Error> {
 }
 
 pub(super) fn template_down(said: &Value) -> Result<Value, Error> {
-    words(
+    convert_with(
         said,
         |spec: hub_template::OpenshiftAssistedConfigTemplateSpec| {
             old_template::OpenshiftAssistedConfigTemplateSpec {

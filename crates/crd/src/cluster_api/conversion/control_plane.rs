@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::{Error, Value};
 
-use super::config::{Said, spec_down, spec_up};
+use super::config::{SpecAndStatus, spec_down, spec_up};
 use super::duration::{seconds, text};
 use crate::cluster_api::common::{ContractReference, MachineDeletion, V1Beta1Condition};
 use crate::cluster_api::openshift_assisted_control_plane::{v1alpha2 as old, v1alpha3 as hub};
@@ -13,8 +13,8 @@ use crate::condition::find;
 /// The version of references in the older version.
 const REFERENCE_VERSION: &str = "v1beta1";
 
-type Old = Said<old::OpenshiftAssistedControlPlaneSpec, old::OpenshiftAssistedControlPlaneStatus>;
-type Hub = Said<hub::OpenshiftAssistedControlPlaneSpec, hub::OpenshiftAssistedControlPlaneStatus>;
+type Old = SpecAndStatus<old::OpenshiftAssistedControlPlaneSpec, old::OpenshiftAssistedControlPlaneStatus>;
+type Hub = SpecAndStatus<hub::OpenshiftAssistedControlPlaneSpec, hub::OpenshiftAssistedControlPlaneStatus>;
 
 pub(super) fn up(said: &Value) -> Result<Value, Error> {
     let Old { spec, status } = serde_json::from_value(said.clone())?;

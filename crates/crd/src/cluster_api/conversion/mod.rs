@@ -106,7 +106,7 @@ pub fn convert(object: &Value, wanted: &str) -> Result<Value, ConversionError> {
         let (kind, from) = (kind.to_owned(), from.to_owned());
         return Err(ConversionError::Unknown { kind, from, to: wanted.to_owned() });
     };
-    let said = residue::said(object);
+    let said = residue::spec_and_status(object);
     let mut converted = there(&said)?;
     let kept = object["metadata"]["annotations"][CONVERSION_DATA].as_str();
     // What others wrote there, or what can't be read, is no reason to refuse the object.
@@ -119,7 +119,7 @@ pub fn convert(object: &Value, wanted: &str) -> Result<Value, ConversionError> {
     let residue = residue::difference(&back(&converted)?, &said);
     let mut result = object.clone();
     result["apiVersion"] = wanted.into();
-    residue::say(&mut result, &converted);
+    residue::replace(&mut result, &converted);
     annotate(&mut result, residue)?;
     Ok(result)
 }

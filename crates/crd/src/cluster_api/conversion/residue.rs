@@ -5,13 +5,13 @@ use serde_json::{Map, Value};
 const PARTS: [&str; 2] = ["spec", "status"];
 
 /// Spec and status of an object.
-pub(super) fn said(object: &Value) -> Value {
+pub(super) fn spec_and_status(object: &Value) -> Value {
     let parts = PARTS.iter().filter_map(|part| Some(((*part).to_owned(), object.get(part)?.clone())));
     Value::Object(parts.collect())
 }
 
 /// Puts spec and status into an object.
-pub(super) fn say(object: &mut Value, said: &Value) {
+pub(super) fn replace(object: &mut Value, said: &Value) {
     let Some(object) = object.as_object_mut() else { return };
     for part in PARTS {
         match said.get(part) {

@@ -26,7 +26,7 @@ impl Webhook for AgentClusterInstallValidator {
     const KIND: Kind = Kind::Validating;
     const OPERATIONS: &'static [Operation] = &[Operation::Create, Operation::Update];
 
-    fn judge(change: &Change<AgentClusterInstall>) -> Verdict {
+    fn review(change: &Change<AgentClusterInstall>) -> Verdict {
         validate(change).into()
     }
 }
@@ -40,7 +40,7 @@ impl Webhook for AgentClusterInstallMutator {
     const KIND: Kind = Kind::Mutating;
     const OPERATIONS: &'static [Operation] = &[Operation::Create, Operation::Update];
 
-    fn judge(change: &Change<AgentClusterInstall>) -> Verdict {
+    fn review(change: &Change<AgentClusterInstall>) -> Verdict {
         mutate(change.after())
     }
 }

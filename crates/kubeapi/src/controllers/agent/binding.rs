@@ -3,7 +3,7 @@
 use assisted_wire::host::{Host, HostKind, HostStatus};
 use assisted_wire::id::ClusterId;
 
-use crate::problem::Problem;
+use crate::sync_error::SyncError;
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) enum Step {
 ///
 /// # Errors
 /// `Input` when a host of an installation that has begun is to leave it, `Backend` as long as a host is on its way into a cluster.
-pub(super) fn step(host: &Host, wanted: Option<ClusterId>) -> Result<Step, Problem> {
+pub(super) fn step(host: &Host, wanted: Option<ClusterId>) -> Result<Step, SyncError> {
     match (host.cluster_id, wanted) {
         (None, None) => Ok(Step::Stay),
         (Some(bound), Some(wanted)) if bound == wanted => Ok(Step::Stay),
@@ -29,13 +29,13 @@ pub(super) fn step(host: &Host, wanted: Option<ClusterId>) -> Result<Step, Probl
         (Some(_), _)
             if is_being_installed(host.status) && host.kind != HostKind::AddToExistingClusterHost =>
         {
-            Err(Problem::input(format!(
+            Err(SyncError::input(format!(
                 "cancelling non-day-2 host [{}] in the middle of installation is not allowed",
                 host.id
             )))
         }
         // No rule leads out of this state but that it boots, and then it can leave.
-        (Some(_), _) if host.status == HostStatus::Binding => Err(Problem::backend(format!(
+        (Some(_), _) if host.status == HostStatus::Binding => Err(SyncError::backend(format!(
             "host {} is binding to a cluster, and leaves it as soon as it has registered there",
             host.id
         ))),

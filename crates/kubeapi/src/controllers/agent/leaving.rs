@@ -16,13 +16,13 @@ use kube::ResourceExt;
 use kube::api::ObjectMeta;
 
 use super::AgentReconciler;
-use crate::Problem;
+use crate::SyncError;
 use crate::cluster::install_of;
 use crate::controllers::cache::get;
 use crate::controllers::hub::failed;
 use crate::controllers::relations::bound_to;
 use crate::controllers::spoke::{SpokeError, remove_node};
-use crate::problem::Class;
+use crate::sync_error::Class;
 
 /// What is told of a node whose host has not left yet.
 const WAITING: &str = "Waiting for host to unbind to do spoke cleanup";
@@ -89,9 +89,9 @@ impl AgentReconciler {
         agent: Agent,
         host: HostKey,
         described: &DescribedHost,
-    ) -> Result<(Agent, Option<Problem>), Failure> {
+    ) -> Result<(Agent, Option<SyncError>), Failure> {
         let Some(cluster) = described.cluster.as_ref().and_then(|(_, object)| object.as_ref()) else {
-            let problem = self.left(host, false).await.err();
+            let problem = self.unbind_host(host, false).await.err();
             return Ok((agent, problem));
         };
         let may_be_a_node = may_be_a_node(&agent, &described.host);
@@ -126,7 +126,7 @@ impl AgentReconciler {
             status.deprovision_info = Some(told);
         };
         let agent = self.change_status(&agent, leaves).await?;
-        let problem = self.left(host, is_reclaimed).await.err();
+        let problem = self.unbind_host(host, is_reclaimed).await.err();
         if problem.as_ref().is_some_and(|problem| problem.class == Class::Input) {
             let stays = |status: &mut AgentStatus| status.deprovision_info = None;
             return Ok((self.change_status(&agent, stays).await?, problem));
@@ -134,9 +134,9 @@ impl AgentReconciler {
         Ok((agent, problem))
     }
 
-    async fn left(&self, host: HostKey, is_reclaimed: bool) -> Result<(), Problem> {
+    async fn unbind_host(&self, host: HostKey, is_reclaimed: bool) -> Result<(), SyncError> {
         let left = self.hub.service.hosts().unbind_described(&self.hub.caller(), host, is_reclaimed).await;
-        left.map(drop).map_err(|error| Problem::from(&error))
+        left.map(drop).map_err(|error| SyncError::from(&error))
     }
 
     /// Removes from its last cluster what a host that has left it was there: the Agent as it is then, and what stands in the way. A
@@ -145,7 +145,7 @@ impl AgentReconciler {
         &self,
         agent: Agent,
         described: &DescribedHost,
-    ) -> Result<(Agent, Option<Problem>), Failure> {
+    ) -> Result<(Agent, Option<SyncError>), Failure> {
         let Some(info) = info(&agent).filter(|_| !is_leaving(described.host.status)) else {
             return Ok((agent, None));
         };
@@ -174,13 +174,13 @@ impl AgentReconciler {
                         info.message.clone_from(&text);
                     }
                 };
-                Ok((self.change_status(&agent, told).await?, Some(Problem::from(&error))))
+                Ok((self.change_status(&agent, told).await?, Some(SyncError::from(&error))))
             }
         }
     }
 
     /// Removes from its cluster what a host that goes altogether is there (kube-api §6.4.2).
-    pub(super) async fn leave_for_good(&self, agent: &Agent) -> Result<(), Problem> {
+    pub(super) async fn leave_for_good(&self, agent: &Agent) -> Result<(), SyncError> {
         let Some(cluster) = bound_to(agent).filter(|_| !keeps_node(agent)) else { return Ok(()) };
         if !self.is_in_cluster(agent).await? || !self.stays(agent, &cluster)? {
             return Ok(());
@@ -191,16 +191,17 @@ impl AgentReconciler {
         }
         let removed =
             self.hub.in_spoke(&cluster, |client| async move { remove_node(&client, &node).await }).await;
-        removed.map_err(|error| Problem::backend(format!("failed to clean spoke cluster resources: {error}")))
+        removed
+            .map_err(|error| SyncError::backend(format!("failed to clean spoke cluster resources: {error}")))
     }
 
     /// Whether the host is something in its cluster.
-    async fn is_in_cluster(&self, agent: &Agent) -> Result<bool, Problem> {
+    async fn is_in_cluster(&self, agent: &Agent) -> Result<bool, SyncError> {
         let machine = match self.hub.bare_metal_host(agent) {
             Some(name) => {
                 let api = self.hub.api::<BareMetalHost>(&agent.namespace().unwrap_or_default());
                 let found = optional(api.get(name).await);
-                found.map_err(|error| Problem::backend(assisted_base::error::chain(&error)))?
+                found.map_err(|error| SyncError::backend(assisted_base::error::chain(&error)))?
             }
             None => None,
         };
@@ -208,18 +209,20 @@ impl AgentReconciler {
     }
 
     /// Whether the cluster of a host stays when the host goes, and the InfraEnv that it would come back from.
-    fn stays(&self, agent: &Agent, cluster: &ObjectKey) -> Result<bool, Problem> {
+    fn stays(&self, agent: &Agent, cluster: &ObjectKey) -> Result<bool, SyncError> {
         let deployment = get(&self.hub.cache.cluster_deployments, cluster);
         let Some(deployment) = deployment.filter(|found| remains(Some(&found.metadata))) else {
             return Ok(false);
         };
         let install = install_of(&deployment).ok_or_else(|| {
-            Problem::backend("failed to check agent cluster install existence, cluster install ref is empty")
+            SyncError::backend(
+                "failed to check agent cluster install existence, cluster install ref is empty",
+            )
         })?;
         let install = get(&self.hub.cache.installs, &ObjectKey::new(&cluster.namespace, install));
         let (_, infra_env) = self.infra_env(agent).ok_or_else(|| {
             let (name, namespace) = (agent.name_any(), agent.namespace().unwrap_or_default());
-            Problem::backend(format!(
+            SyncError::backend(format!(
                 "failed to find infraenv name for agent {name} in namespace {namespace}"
             ))
         })?;

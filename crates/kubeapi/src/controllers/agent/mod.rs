@@ -37,13 +37,13 @@ use kube::api::PostParams;
 
 use super::cache::get;
 use super::cluster::link;
-use super::hub::{Hub, after, broken, failed, now};
+use super::hub::{Hub, after, failed, now, service_failure};
 use super::queues::{Row, mark};
 use super::relations::bound_to;
 use super::spoke::is_followed;
-use crate::Problem;
+use crate::SyncError;
 use crate::objects::secret_value;
-use crate::problem::Class;
+use crate::sync_error::Class;
 use binding::Step;
 
 pub(super) use leaving::hostname;
@@ -68,7 +68,8 @@ impl Reconciler for AgentReconciler {
     type Row = Row;
 
     async fn reconcile(&self, row: &Row) -> Result<Outcome, Failure> {
-        let host = self.hub.service.hosts().of_object(&row.key).await.map_err(|error| broken(&error))?;
+        let host =
+            self.hub.service.hosts().of_object(&row.key).await.map_err(|error| service_failure(&error))?;
         let agent = get(&self.hub.cache.agents, &row.key);
         match (agent, host) {
             (None, None) => Ok(Outcome::Done),
@@ -84,7 +85,8 @@ impl Reconciler for AgentReconciler {
 impl AgentReconciler {
     /// A host that registered gets an Agent as soon as its InfraEnv is known.
     async fn create(&self, key: HostKey) -> Result<Outcome, Failure> {
-        let described = self.hub.service.hosts().described(key).await.map_err(|error| broken(&error))?;
+        let described =
+            self.hub.service.hosts().described(key).await.map_err(|error| service_failure(&error))?;
         let Some(described) = described else { return Ok(Outcome::Done) };
         let Some(infra_env) = get(&self.hub.cache.infra_envs, &described.infra_env) else {
             return Ok(Outcome::Wait { reason: format!("InfraEnv {} is not there", described.infra_env) });
@@ -166,7 +168,7 @@ impl AgentReconciler {
                 events_url: None,
                 logs_url: None,
             };
-            self.tell(agent, &seen).await?;
+            self.write_status(agent, &seen).await?;
         }
         if problem.is_some_and(|problem| problem.class == Class::Input) {
             return Ok(Outcome::Done);
@@ -174,17 +176,19 @@ impl AgentReconciler {
         Ok(after(pause))
     }
 
-    async fn try_restore(&self, key: &ObjectKey, agent: &Agent) -> Result<(), Problem> {
+    async fn try_restore(&self, key: &ObjectKey, agent: &Agent) -> Result<(), SyncError> {
         let Ok(host_id) = key.name.parse() else {
-            return Err(Problem::input("the name of an Agent is the id of its host, and this one is no id"));
+            return Err(SyncError::input(
+                "the name of an Agent is the id of its host, and this one is no id",
+            ));
         };
-        let told = |error: assisted_service::Error| Problem::from(&error);
+        let told = |error: assisted_service::Error| SyncError::from(&error);
         let Some((infra_env, _)) = self.infra_env(agent) else {
-            return Err(Problem::backend("Missing InfraEnv name label"));
+            return Err(SyncError::backend("Missing InfraEnv name label"));
         };
         let found = self.hub.service.infra_envs().of_object(&infra_env).await.map_err(told)?;
         let found =
-            found.ok_or_else(|| Problem::backend(format!("InfraEnv {infra_env} has no infra-env yet")))?;
+            found.ok_or_else(|| SyncError::backend(format!("InfraEnv {infra_env} has no infra-env yet")))?;
         let cluster_id = self.cluster(agent).await?.map(|(id, _)| id);
         let kept = |name: &str| agent.annotations().get(name).map(String::as_str).unwrap_or_default();
         let unknown = if cluster_id.is_some() { HostStatus::Known } else { HostStatus::KnownUnbound };
@@ -203,18 +207,18 @@ impl AgentReconciler {
     }
 
     /// The cluster that the Agent is to be in, if it is to be in one.
-    async fn cluster(&self, agent: &Agent) -> Result<Option<(ClusterId, ObjectKey)>, Problem> {
+    async fn cluster(&self, agent: &Agent) -> Result<Option<(ClusterId, ObjectKey)>, SyncError> {
         let Some(key) = bound_to(agent) else { return Ok(None) };
         let ObjectKey { namespace, name } = &key;
         if get(&self.hub.cache.cluster_deployments, &key).is_none() {
-            return Err(Problem::backend(format!(
+            return Err(SyncError::backend(format!(
                 "failed to get clusterDeployment with name {name} in namespace {namespace}: it is not there"
             )));
         }
         let found =
-            self.hub.service.clusters().of_object(&key).await.map_err(|error| Problem::from(&error))?;
+            self.hub.service.clusters().of_object(&key).await.map_err(|error| SyncError::from(&error))?;
         let missing = || {
-            Problem::backend(format!(
+            SyncError::backend(format!(
                 "failed to find cluster of clusterDeployment {name} in namespace {namespace}: it is not registered"
             ))
         };
@@ -230,13 +234,13 @@ impl AgentReconciler {
         let dressed = object::dressed(agent, infra_env.as_deref(), &described.host, known.as_ref());
         let agent = self.write(agent, &dressed).await?.unwrap_or(dressed);
         let (agent, problem) = match self.clean_up(agent, &described).await? {
-            (agent, None) => Box::pin(self.settle(key, agent, host, &described, known.as_ref())).await?,
+            (agent, None) => Box::pin(self.converge(key, agent, host, &described, known.as_ref())).await?,
             left => left,
         };
         // As it is now, whatever was changed.
         let Some(described) = self.described(host).await? else { return Ok(Outcome::Done) };
         let passing = problem.as_ref().is_some_and(|problem| problem.class == Class::Backend);
-        if self.hub.synced.note(&agent, problem.is_none())
+        if self.hub.synced.record(&agent, problem.is_none())
             && let Some(cluster) = bound_to(&agent)
         {
             mark(&self.hub.queues.clusters, cluster);
@@ -255,15 +259,15 @@ impl AgentReconciler {
             events_url: links.as_ref().map(|(events, _)| events.as_str()),
             logs_url: links.as_ref().and_then(|(_, logs)| logs.as_deref()),
         };
-        self.tell(&agent, &seen).await?;
+        self.write_status(&agent, &seen).await?;
         Ok(if passing { after(AGAIN) } else { Outcome::Done })
     }
 
     async fn described(&self, host: HostKey) -> Result<Option<DescribedHost>, Failure> {
-        self.hub.service.hosts().described(host).await.map_err(|error| broken(&error))
+        self.hub.service.hosts().described(host).await.map_err(|error| service_failure(&error))
     }
 
-    async fn tell(&self, agent: &Agent, seen: &status::Observed<'_>) -> Result<(), Failure> {
+    async fn write_status(&self, agent: &Agent, seen: &status::Observed<'_>) -> Result<(), Failure> {
         let mut shown = agent.clone();
         shown.status = Some(status::status(agent.status.as_ref(), seen, &now()));
         let api = self.hub.api(&agent.namespace().unwrap_or_default());
@@ -278,14 +282,18 @@ impl AgentReconciler {
         let host = &described.host;
         let base = self.hub.service.settings().http.service_base_url.trim_end_matches('/').to_owned();
         let infra_env_id = host.infra_env_id.unwrap_or_default();
-        let token =
-            access.token(TokenResource::InfraEnv(infra_env_id)).await.map_err(|error| broken(&error))?;
+        let token = access
+            .token(TokenResource::InfraEnv(infra_env_id))
+            .await
+            .map_err(|error| service_failure(&error))?;
         let events = link(&format!("{base}{BASE_PATH}/v2/events?host_id={}", host.id), token.as_deref());
         let logs = if host.logs_collected_at.is_zero() {
             None
         } else {
-            let token =
-                access.token(TokenResource::Cluster(cluster.id)).await.map_err(|error| broken(&error))?;
+            let token = access
+                .token(TokenResource::Cluster(cluster.id))
+                .await
+                .map_err(|error| service_failure(&error))?;
             let url = format!(
                 "{base}{BASE_PATH}/v2/clusters/{}/logs?host_id={}&logs_type=host",
                 cluster.id, host.id
@@ -296,26 +304,26 @@ impl AgentReconciler {
     }
 
     /// Binds and unbinds the host, and brings to it what differs: the Agent as it is then, and what stands in the way.
-    async fn settle(
+    async fn converge(
         &self,
         key: &ObjectKey,
         agent: Agent,
         host: HostKey,
         described: &DescribedHost,
         known: Option<&Inventory>,
-    ) -> Result<(Agent, Option<Problem>), Failure> {
+    ) -> Result<(Agent, Option<SyncError>), Failure> {
         let wanted = self.cluster(&agent).await.map(|found| found.map(|(id, _)| id));
-        let settled = match wanted.and_then(|wanted| binding::step(&described.host, wanted)) {
+        let converged = match wanted.and_then(|wanted| binding::step(&described.host, wanted)) {
             Ok(Step::Stay) => Box::pin(self.sync(key, &agent, host, described, known)).await,
             Ok(Step::Bind(cluster_id)) => {
                 let params = BindHostParams { cluster_id };
                 let bound = self.hub.service.hosts().bind(&self.hub.caller(), host, params).await;
-                bound.map(drop).map_err(|error| Problem::from(&error))
+                bound.map(drop).map_err(|error| SyncError::from(&error))
             }
             Ok(Step::Unbind) => return Box::pin(self.unbind(agent, host, described)).await,
             Err(problem) => Err(problem),
         };
-        Ok((agent, settled.err()))
+        Ok((agent, converged.err()))
     }
 
     /// Brings to the host what differs.
@@ -326,9 +334,9 @@ impl AgentReconciler {
         host: HostKey,
         described: &DescribedHost,
         known: Option<&Inventory>,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), SyncError> {
         let (rooms, caller) = (self.hub.service.hosts(), self.hub.caller());
-        let told = |error: assisted_service::Error| Problem::from(&error);
+        let told = |error: assisted_service::Error| SyncError::from(&error);
         let referred = self.referred(key, agent).await?;
         let difference = spec::difference(&agent.spec, described, known, &referred)?;
         if let Some(args) = difference.installer_args {
@@ -344,13 +352,13 @@ impl AgentReconciler {
         Ok(())
     }
 
-    async fn referred(&self, key: &ObjectKey, agent: &Agent) -> Result<spec::Referred, Problem> {
+    async fn referred(&self, key: &ObjectKey, agent: &Agent) -> Result<spec::Referred, SyncError> {
         let mut referred = spec::Referred::default();
         if let Some(reference) = &agent.spec.ignition_endpoint_token_reference {
             let secret = ObjectKey::new(&reference.namespace, &reference.name);
             let found = self.secret(&secret, "Failed to get user-data secret").await?;
             let token = secret_value(&found, "ignition-token").ok_or_else(|| {
-                Problem::backend(format!("secret {} did not contain key ignition-token", secret.name))
+                SyncError::backend(format!("secret {} did not contain key ignition-token", secret.name))
             })?;
             referred.token = token.into();
         }
@@ -361,7 +369,7 @@ impl AgentReconciler {
             let value = |key: &str| secret_value(&found, key);
             let verification = value("certificateVerification").filter(|text| !text.is_empty());
             let verification = verification.map(|text| text.parse()).transpose().map_err(|error| {
-                Problem::input(format!("secret {name}, certificateVerification: {error}"))
+                SyncError::input(format!("secret {name}, certificateVerification: {error}"))
             })?;
             referred.fencing = Some(FencingCredentialsParams {
                 address: value("address").unwrap_or_default(),
@@ -378,11 +386,12 @@ impl AgentReconciler {
         &self,
         key: &ObjectKey,
         what: &str,
-    ) -> Result<k8s_openapi::api::core::v1::Secret, Problem> {
+    ) -> Result<k8s_openapi::api::core::v1::Secret, SyncError> {
         let found = self.hub.secret(key).await;
-        let found = found
-            .map_err(|error| Problem::backend(format!("{what}: {}", assisted_base::error::chain(&error))))?;
-        found.ok_or_else(|| Problem::backend(format!("{what}: there is no secret {key}")))
+        let found = found.map_err(|error| {
+            SyncError::backend(format!("{what}: {}", assisted_base::error::chain(&error)))
+        })?;
+        found.ok_or_else(|| SyncError::backend(format!("{what}: there is no secret {key}")))
     }
 }
 

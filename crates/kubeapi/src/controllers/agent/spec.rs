@@ -13,7 +13,7 @@ use assisted_wire::inventory::{Disk, Inventory};
 use assisted_wire::secret::Secret;
 use serde_json::Value;
 
-use crate::problem::Problem;
+use crate::sync_error::SyncError;
 use crate::text::same_json;
 
 /// What an Agent refers to.
@@ -44,7 +44,7 @@ pub(super) fn difference(
     described: &DescribedHost,
     inventory: Option<&Inventory>,
     referred: &Referred,
-) -> Result<Difference, Problem> {
+) -> Result<Difference, SyncError> {
     let host = &described.host;
     let mut params = HostUpdateParams::default();
     let labels = map(&host.node_labels);
@@ -62,7 +62,7 @@ pub(super) fn difference(
     params.machine_config_pool_name = differs(&spec.machine_config_pool, &host.machine_config_pool_name);
     let role = host.role.map_or("", HostRole::as_str);
     if let Some(role) = differs(&spec.role, role) {
-        let read = role.parse().map_err(|error| Problem::input(format!("spec.role: {error}")));
+        let read = role.parse().map_err(|error| SyncError::input(format!("spec.role: {error}")));
         params.host_role = Some(read?);
     }
     params.disks_selected_config = disk(spec, host, inventory);
@@ -121,7 +121,7 @@ fn same_fencing(wanted: &FencingCredentialsParams, current: &str) -> bool {
     serde_json::from_str::<Value>(current).is_ok_and(|current| current == wanted)
 }
 
-fn installer_args(spec: &AgentSpec, host: &Host) -> Result<Option<Vec<String>>, Problem> {
+fn installer_args(spec: &AgentSpec, host: &Host) -> Result<Option<Vec<String>>, SyncError> {
     let (wanted, current) = (spec.installer_args.as_str(), host.installer_args.as_str());
     let none = |text: &str| matches!(text, "" | "[]" | "null");
     if wanted == current || none(wanted) && none(current) || same_json(wanted, current) {
@@ -132,7 +132,7 @@ fn installer_args(spec: &AgentSpec, host: &Host) -> Result<Option<Vec<String>>, 
     }
     let read = serde_json::from_str(wanted).map_err(|error| {
         let infra_env = host.infra_env_id.map(|id| id.to_string()).unwrap_or_default();
-        Problem::input(format!(
+        SyncError::input(format!(
             "Fail to unmarshal installer args for host {} in infraEnv {infra_env}: {error}",
             host.id
         ))

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::inventory;
 use crate::controllers::hub::whole_seconds;
 use crate::controllers::validations;
-use crate::problem::{Class, Problem};
+use crate::sync_error::{Class, SyncError};
 
 /// What the status is made from.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub(super) struct Observed<'a> {
     /// Whether somebody has approved it.
     pub(super) approved: bool,
     /// What stands in the way of what the object says.
-    pub(super) problem: Option<&'a Problem>,
+    pub(super) problem: Option<&'a SyncError>,
     /// Where events and logs are found; for hosts of clusters.
     pub(super) events_url: Option<&'a str>,
     pub(super) logs_url: Option<&'a str>,
@@ -76,11 +76,13 @@ pub(super) fn status(before: Option<&AgentStatus>, seen: &Observed<'_>, now: &Ti
 }
 
 /// Whether what the object says has come to the host.
-pub(super) fn spec_synced(problem: Option<&Problem>) -> Statement {
+pub(super) fn spec_synced(problem: Option<&SyncError>) -> Statement {
     match problem {
         None => conditions::SPEC_SYNCED_OK.with(&[]),
-        Some(Problem { class: Class::Input, text }) => conditions::SPEC_SYNCED_INPUT_ERROR.with(&[text]),
-        Some(Problem { class: Class::Backend, text }) => conditions::SPEC_SYNCED_BACKEND_ERROR.with(&[text]),
+        Some(SyncError { class: Class::Input, text }) => conditions::SPEC_SYNCED_INPUT_ERROR.with(&[text]),
+        Some(SyncError { class: Class::Backend, text }) => {
+            conditions::SPEC_SYNCED_BACKEND_ERROR.with(&[text])
+        }
     }
 }
 
@@ -263,7 +265,7 @@ mod tests {
         Time(Timestamp::from_second(second).unwrap())
     }
 
-    fn said(status: &AgentStatus, kind: &str) -> String {
+    fn condition_of(status: &AgentStatus, kind: &str) -> String {
         let condition = status.conditions.iter().find(|condition| condition.r#type == kind).unwrap();
         format!("{} {}", condition.status, condition.reason)
     }
@@ -413,7 +415,7 @@ mod tests {
             let host = host(state);
             let status = status(None, &seen(Some(&host)), &now(1));
             let found = ["Connected", "RequirementsMet", "Validated", "Installed", "Bound"]
-                .map(|kind| said(&status, kind));
+                .map(|kind| condition_of(&status, kind));
             assert_eq!(found, [connected, requirements, validated, installed, bound], "{state}");
         }
     }
@@ -434,14 +436,17 @@ mod tests {
         assert_eq!(status(Some(&first), &tomorrow, &now(2)), first);
 
         let unapproved = Observed { approved: false, ..seen(Some(&host)) };
-        assert_eq!(said(&status(None, &unapproved, &now(1)), "RequirementsMet"), "False AgentNotReady");
+        assert_eq!(
+            condition_of(&status(None, &unapproved, &now(1)), "RequirementsMet"),
+            "False AgentNotReady"
+        );
         let unjudged = Host { validations_info: String::new(), ..host.clone() };
         let unjudged = Host { status: HostStatus::Known, ..unjudged };
         let shown = status(None, &seen(Some(&unjudged)), &now(1));
-        assert_eq!(said(&shown, "Validated"), "Unknown ValidationsUnknown");
+        assert_eq!(condition_of(&shown, "Validated"), "Unknown ValidationsUnknown");
         let lost = status(Some(&first), &seen(None), &now(3));
         for kind in ["Connected", "RequirementsMet", "Validated", "Installed", "Bound"] {
-            assert_eq!(said(&lost, kind), "Unknown NotAvailable");
+            assert_eq!(condition_of(&lost, kind), "Unknown NotAvailable");
         }
         assert_eq!(lost.debug_info.unwrap().state, "");
     }

@@ -39,20 +39,20 @@ pub(super) async fn drain(hub: &Hub, host: &mut BareMetalHost, agent: &Agent, no
     }
     let node = hostname(agent).to_owned();
     if node.is_empty() {
-        say(host, DONE);
+        set_drain_status(host, DONE);
         return Drained::Yes;
     }
     match hub.in_spoke(&cluster, |client| async move { drain_node(&client, &node).await }).await {
         Ok(true) => {
-            say(host, DONE);
+            set_drain_status(host, DONE);
             Drained::Yes
         }
         Ok(false) => {
-            say(host, UNDER_WAY);
+            set_drain_status(host, UNDER_WAY);
             Drained::Later(now.checked_add(AGAIN).unwrap_or(Timestamp::MAX))
         }
         Err(error) => {
-            say(host, &format!("failed to drain node: {error}"));
+            set_drain_status(host, &format!("failed to drain node: {error}"));
             Drained::Failed(error)
         }
     }
@@ -80,20 +80,20 @@ fn next(host: &mut BareMetalHost, now: Timestamp) -> Next {
     let limit = value(host, annotation::BMAC_DRAIN_TIMEOUT).map(|text| parse_duration(&text)).transpose();
     match (started, limit) {
         (Err(error), _) | (_, Err(error)) => {
-            say(host, &format!("failed to check node drain timeout: {error}"));
+            set_drain_status(host, &format!("failed to check node drain timeout: {error}"));
             Next::Refuse
         }
         (Ok(started), Ok(Some(limit)))
             if now.duration_since(started).unsigned_abs() >= limit && now >= started =>
         {
-            say(host, TIMED_OUT);
+            set_drain_status(host, TIMED_OUT);
             Next::Proceed
         }
         (Ok(_), Ok(_)) => Next::Drain,
     }
 }
 
-fn say(host: &mut BareMetalHost, status: &str) {
+fn set_drain_status(host: &mut BareMetalHost, status: &str) {
     let annotations = host.metadata.annotations.get_or_insert_default();
     annotations.insert(annotation::BMAC_DRAIN_STATUS.to_owned(), status.to_owned());
 }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::{hardware, unless_gone};
 use crate::cluster::install_of;
 use crate::controllers::cache::{get, key};
-use crate::controllers::hub::{Hub, broken, now};
+use crate::controllers::hub::{Hub, now, service_failure};
 use crate::controllers::relations::bound_to;
 use crate::controllers::spoke::{Member, Membership, add_member, looks_after_machines, server_authority};
 
@@ -89,7 +89,7 @@ async fn is_known_by_machines(
     };
     let by_object = install.spec.networking.user_managed_networking != Some(true)
         && install.spec.platform_type != Some(PlatformType::None);
-    let found = hub.service.clusters().of_object(cluster).await.map_err(|error| broken(&error))?;
+    let found = hub.service.clusters().of_object(cluster).await.map_err(|error| service_failure(&error))?;
     Ok(by_object && found.is_some_and(|found| looks_after_machines(&found.cluster)))
 }
 

@@ -17,7 +17,7 @@ const QUERY_ERROR: &str = "QUERYERROR";
 
 /// What a query says of an Agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum QueryOutcome {
     Match,
     NoMatch,
     Failed,
@@ -42,16 +42,16 @@ pub(in crate::controllers) fn of_classifications(agent: &Agent) -> BTreeMap<&Str
 /// Sets in an Agent's labels what classifications say, one after the other: of several with the same key the last wins.
 pub(super) fn apply<'a>(
     labels: &mut BTreeMap<String, String>,
-    answers: impl IntoIterator<Item = (&'a AgentClassification, Answer)>,
+    answers: impl IntoIterator<Item = (&'a AgentClassification, QueryOutcome)>,
 ) {
     for (classification, answer) in answers {
         let (key, failed) = (key(classification), error_value(classification));
         let value = &classification.spec.label_value;
         match answer {
-            Answer::Match => drop(labels.insert(key, value.clone())),
-            Answer::Failed => drop(labels.insert(key, failed)),
+            QueryOutcome::Match => drop(labels.insert(key, value.clone())),
+            QueryOutcome::Failed => drop(labels.insert(key, failed)),
             // A label that another classification has set stays.
-            Answer::NoMatch => {
+            QueryOutcome::NoMatch => {
                 if labels.get(&key).is_some_and(|current| current == value || *current == failed) {
                     labels.remove(&key);
                 }
@@ -145,21 +145,24 @@ mod tests {
     fn a_label_goes_with_the_answer_that_set_it_and_no_other() {
         let large = classification("a", "large");
         for (before, answer, after) in [
-            (None, Answer::Match, Some("large")),
-            (None, Answer::NoMatch, None),
-            (None, Answer::Failed, Some("QUERYERROR-large")),
-            (Some("large"), Answer::NoMatch, None),
-            (Some("QUERYERROR-large"), Answer::NoMatch, None),
-            (Some("QUERYERROR-large"), Answer::Match, Some("large")),
-            (Some("small"), Answer::NoMatch, Some("small")),
-            (Some("small"), Answer::Match, Some("large")),
+            (None, QueryOutcome::Match, Some("large")),
+            (None, QueryOutcome::NoMatch, None),
+            (None, QueryOutcome::Failed, Some("QUERYERROR-large")),
+            (Some("large"), QueryOutcome::NoMatch, None),
+            (Some("QUERYERROR-large"), QueryOutcome::NoMatch, None),
+            (Some("QUERYERROR-large"), QueryOutcome::Match, Some("large")),
+            (Some("small"), QueryOutcome::NoMatch, Some("small")),
+            (Some("small"), QueryOutcome::Match, Some("large")),
         ] {
             let mut labels = agent(before).metadata.labels.unwrap();
             apply(&mut labels, [(&large, answer)]);
             assert_eq!(labels, agent(after).metadata.labels.unwrap(), "{before:?} {answer:?}");
         }
         let mut labels = agent(None).metadata.labels.unwrap();
-        apply(&mut labels, [(&large, Answer::Match), (&classification("b", "small"), Answer::Match)]);
+        apply(
+            &mut labels,
+            [(&large, QueryOutcome::Match), (&classification("b", "small"), QueryOutcome::Match)],
+        );
         assert_eq!(labels, agent(Some("small")).metadata.labels.unwrap());
     }
 

@@ -17,7 +17,7 @@ use super::cache::get;
 use super::hub::{Hub, failed, now};
 use super::queues::Row;
 use crate::classification::{Queries, QueryError};
-use labels::Answer;
+use labels::QueryOutcome;
 
 pub(super) use labels::of_classifications;
 
@@ -58,17 +58,21 @@ impl Reconciler for AgentLabelReconciler {
 }
 
 impl AgentLabelReconciler {
-    async fn answer(&self, classification: &AgentClassification, inventory: &str) -> Result<Answer, Failure> {
+    async fn answer(
+        &self,
+        classification: &AgentClassification,
+        inventory: &str,
+    ) -> Result<QueryOutcome, Failure> {
         if finalizer::is_deleting(&classification.metadata) {
-            return Ok(Answer::NoMatch);
+            return Ok(QueryOutcome::NoMatch);
         }
         match self.queries.ask(&classification.spec.query, inventory).await {
-            Ok(true) => Ok(Answer::Match),
-            Ok(false) => Ok(Answer::NoMatch),
+            Ok(true) => Ok(QueryOutcome::Match),
+            Ok(false) => Ok(QueryOutcome::NoMatch),
             Err(error @ QueryError::Process(_)) => Err(Failure::passing(error)),
             Err(error) => {
                 tracing::debug!(classification = classification.name_any(), %error, "a query fails");
-                Ok(Answer::Failed)
+                Ok(QueryOutcome::Failed)
             }
         }
     }

@@ -16,7 +16,7 @@ use kube::ResourceExt;
 use kube::api::PostParams;
 
 use super::{add_owner, owner};
-use crate::Problem;
+use crate::SyncError;
 use crate::controllers::hub::{Hub, failed};
 
 const KUBECONFIG: &str = "kubeconfig";
@@ -42,7 +42,7 @@ pub(super) async fn hand_out(
     object: &AgentClusterInstall,
     known: &DescribedCluster,
     is_installed: bool,
-) -> Result<Result<(), Problem>, Failure> {
+) -> Result<Result<(), SyncError>, Failure> {
     let name = deployment.name_any();
     let given = deployment.spec.cluster_metadata.as_ref();
     let given = given.map(|metadata| metadata.admin_kubeconfig_secret_ref.name.clone());
@@ -92,8 +92,8 @@ pub(super) async fn hand_out(
     Ok(Ok(()))
 }
 
-async fn content(hub: &Hub, known: &DescribedCluster, name: &str) -> Result<Vec<u8>, Problem> {
-    let told = |error: String| Problem::backend(format!("{name} of the cluster is not to be had: {error}"));
+async fn content(hub: &Hub, known: &DescribedCluster, name: &str) -> Result<Vec<u8>, SyncError> {
+    let told = |error: String| SyncError::backend(format!("{name} of the cluster is not to be had: {error}"));
     let file = hub.service.files().download_cluster_files(&hub.caller(), known.cluster.id, name).await;
     let file = file.map_err(|error| told(error.to_string()))?;
     let read = file.content.try_fold(Vec::new(), |mut all, piece| async move {

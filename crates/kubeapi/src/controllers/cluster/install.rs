@@ -12,7 +12,7 @@ use assisted_wire::host::HostStatus;
 
 use super::ready::{Roles, may_install};
 use super::{approved, count, credentials};
-use crate::Problem;
+use crate::SyncError;
 use crate::cluster::held;
 use crate::controllers::hub::Hub;
 
@@ -27,7 +27,7 @@ pub(super) async fn advance(
     object: &AgentClusterInstall,
     known: &DescribedCluster,
     is_synced: bool,
-) -> Result<Result<(), Problem>, Failure> {
+) -> Result<Result<(), SyncError>, Failure> {
     let (rooms, caller, cluster) = (hub.service.clusters(), hub.caller(), &known.cluster);
     match (cluster.kind, cluster.status) {
         (ClusterKind::Cluster, ClusterStatus::Installed) => {
@@ -37,7 +37,7 @@ pub(super) async fn advance(
             }
             if credentials::is_complete(object) && is_completed(object) {
                 let opened = rooms.transform_to_adding_hosts(&caller, cluster.id).await;
-                return Ok(opened.map(drop).map_err(|error| Problem::from(&error)));
+                return Ok(opened.map(drop).map_err(|error| SyncError::from(&error)));
             }
             Ok(Ok(()))
         }
@@ -53,7 +53,7 @@ pub(super) async fn advance(
                 return Ok(Ok(()));
             }
             let begun = rooms.install(&caller, cluster.id).await;
-            Ok(begun.map(drop).map_err(|error| Problem::from(&error)))
+            Ok(begun.map(drop).map_err(|error| SyncError::from(&error)))
         }
         (ClusterKind::AddHostsCluster, _) => Ok(install_hosts(hub, key, known).await),
         _ => Ok(Ok(())),
@@ -67,13 +67,13 @@ fn is_completed(object: &AgentClusterInstall) -> bool {
 }
 
 /// Hosts that are ready and approved join the cluster; the first that can't ends it.
-async fn install_hosts(hub: &Hub, key: &ObjectKey, known: &DescribedCluster) -> Result<(), Problem> {
+async fn install_hosts(hub: &Hub, key: &ObjectKey, known: &DescribedCluster) -> Result<(), SyncError> {
     let approved = approved(hub, &hub.index.agents_of(&hub.cache.agents, key));
     for host in known.hosts.iter().filter(|host| host.status == HostStatus::Known) {
         let Some(infra_env_id) = host.infra_env_id.filter(|_| approved.contains(&host.id)) else { continue };
         let key = HostKey { infra_env_id, host_id: host.id };
         let begun = hub.service.hosts().install(&hub.caller(), key).await;
-        begun.map_err(|error| Problem::from(&error))?;
+        begun.map_err(|error| SyncError::from(&error))?;
     }
     Ok(())
 }

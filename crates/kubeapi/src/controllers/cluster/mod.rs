@@ -1,11 +1,11 @@
 //! ClusterDeployments with their AgentClusterInstalls (kube-api §6.1): the cluster of both, its installation, and what becomes of it.
 
+mod converge;
 mod credentials;
 mod install;
 mod ready;
 mod removal;
 mod settings;
-mod settle;
 mod status;
 
 use std::collections::BTreeSet;
@@ -30,14 +30,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::ResourceExt;
 
 use super::cache::get;
-use super::hub::{Hub, after, broken, failed, now};
+use super::hub::{Hub, after, failed, now, service_failure};
 use super::queues::Row;
 use super::relations::is_synced;
 use crate::cluster::{held, install_of};
-use crate::problem::Class;
+use crate::sync_error::Class;
+use converge::Converged;
 use ready::{Counts, Roles};
 pub(super) use removal::remove_install;
-use settle::Settled;
 pub(super) use status::{not_available, spec_synced};
 
 /// When what is in the way, and may go away by itself, is looked at again (kube-api §12).
@@ -118,13 +118,14 @@ impl ClusterReconciler {
         deployment: &ClusterDeployment,
         install: &AgentClusterInstall,
     ) -> Result<Outcome, Failure> {
-        let Settled { problem, again } =
-            Box::pin(settle::settle(&self.hub, key, deployment, install)).await?;
+        let Converged { problem, again } =
+            Box::pin(converge::converge(&self.hub, key, deployment, install)).await?;
         let passing = problem.as_ref().is_some_and(|problem| problem.class == Class::Backend);
         // What stands in the way in the cluster itself is tried again by its own queue.
         let problem = problem.or_else(|| self.hub.spokes.problem(key));
         // As it is now, whatever was changed.
-        let described = self.hub.service.clusters().of_object(key).await.map_err(|error| broken(&error))?;
+        let described =
+            self.hub.service.clusters().of_object(key).await.map_err(|error| service_failure(&error))?;
         let counts = described.as_ref().map(|found| count(&self.hub, key, found)).unwrap_or_default();
         let cluster = described.as_ref().map(|found| &found.cluster);
         let (events_url, logs_url) = match &described {
@@ -135,7 +136,7 @@ impl ClusterReconciler {
             Some(found) if enabled_in(&found.cluster.install_config_overrides).is_some() => {
                 let clusters = self.hub.service.clusters();
                 let images = clusters.get_layering(&self.hub.caller(), found.cluster.id).await;
-                Some(images.map_err(|error| broken(&error))?)
+                Some(images.map_err(|error| service_failure(&error))?)
             }
             _ => None,
         };
@@ -161,7 +162,7 @@ impl ClusterReconciler {
     async fn links(&self, found: &DescribedCluster) -> Result<(String, Option<String>), Failure> {
         let id = found.cluster.id;
         let token = self.hub.service.access().token(TokenResource::Cluster(id)).await;
-        let token = token.map_err(|error| broken(&error))?;
+        let token = token.map_err(|error| service_failure(&error))?;
         let base = self.hub.service.settings().http.service_base_url.trim_end_matches('/').to_owned();
         let events = link(&format!("{base}{BASE_PATH}/v2/events?cluster_id={id}"), token.as_deref());
         let logs = has_logs(&found.cluster, found)
@@ -225,5 +226,5 @@ fn owner(deployment: &ClusterDeployment) -> OwnerReference {
 
 /// The cluster that an object describes, if there is one.
 async fn described(hub: &Hub, key: &ObjectKey) -> Result<Option<DescribedCluster>, Failure> {
-    hub.service.clusters().of_object(key).await.map_err(|error| broken(&error))
+    hub.service.clusters().of_object(key).await.map_err(|error| service_failure(&error))
 }

@@ -16,7 +16,7 @@ use kube::api::DeleteParams;
 
 use super::AGAIN;
 use crate::controllers::cache::get;
-use crate::controllers::hub::{Hub, after, broken, failed};
+use crate::controllers::hub::{Hub, after, failed, service_failure};
 
 /// The states in which an installation can be cancelled.
 const CANCELLABLE: [ClusterStatus; 5] = [
@@ -52,11 +52,14 @@ pub(in crate::controllers) async fn remove_install(
     install: &AgentClusterInstall,
 ) -> Result<Outcome, Failure> {
     let (rooms, caller) = (hub.service.clusters(), hub.caller());
-    let found = rooms.of_object(key).await.map_err(|error| broken(&error))?;
+    let found = rooms.of_object(key).await.map_err(|error| service_failure(&error))?;
     if let Some(found) = &found
         && CANCELLABLE.contains(&found.cluster.status)
     {
-        rooms.cancel_installation(&caller, found.cluster.id).await.map_err(|error| broken(&error))?;
+        rooms
+            .cancel_installation(&caller, found.cluster.id)
+            .await
+            .map_err(|error| service_failure(&error))?;
     }
     let preserve = deployment.is_some_and(|deployment| deployment.spec.preserve_on_delete == Some(true));
     for agent in hub.index.agents_of(&hub.cache.agents, key) {

@@ -11,12 +11,12 @@ use assisted_wire::cluster_params::IgnoredValidations;
 use assisted_wire::manifest::{CreateManifestParams, Manifest, ManifestFolder};
 use futures::TryStreamExt;
 
-use crate::Problem;
+use crate::SyncError;
 use crate::cluster::{custom_manifests, overrides};
 use crate::controllers::hub::Hub;
 use crate::controllers::referred::Referred;
 use crate::objects::base64;
-use crate::problem::Class;
+use crate::sync_error::Class;
 
 /// When manifests that can't be used are looked at again.
 pub(super) const MANIFESTS_AGAIN: Duration = Duration::from_secs(60);
@@ -29,17 +29,17 @@ pub(super) async fn annotations(
     hub: &Hub,
     object: &AgentClusterInstall,
     known: &DescribedCluster,
-) -> Result<(), Problem> {
+) -> Result<(), SyncError> {
     let (rooms, caller, cluster) = (hub.service.clusters(), hub.caller(), &known.cluster);
     let wanted = overrides(object)?;
     if cluster.kind == ClusterKind::Cluster && wanted.install_config != cluster.install_config_overrides {
         let set = rooms.update_install_config(&caller, cluster.id, &wanted.install_config).await;
-        set.map_err(|error| match Problem::from(&error) {
-            Problem { class: Class::Input, text } => Problem::input(format!(
+        set.map_err(|error| match SyncError::from(&error) {
+            SyncError { class: Class::Input, text } => SyncError::input(format!(
                 "Failed to parse '{}' annotation: {text}",
                 annotation::INSTALL_CONFIG_OVERRIDES
             )),
-            Problem { text, .. } => Problem::backend(format!(
+            SyncError { text, .. } => SyncError::backend(format!(
                 "failed to update install-config overrides for cluster {}: {text}",
                 cluster.id
             )),
@@ -53,9 +53,9 @@ pub(super) async fn annotations(
         || ignored.host_validation_ids != cluster.ignored_host_validations
     {
         let set = rooms.set_ignored_validations(&caller, cluster.id, ignored).await;
-        set.map_err(|error| match Problem::from(&error) {
-            Problem { class: Class::Input, text } => Problem::input(text),
-            Problem { text, .. } => Problem::backend(format!(
+        set.map_err(|error| match SyncError::from(&error) {
+            SyncError { class: Class::Input, text } => SyncError::input(text),
+            SyncError { text, .. } => SyncError::backend(format!(
                 "failed to update ignored validations for cluster {}: {text}",
                 cluster.id
             )),
@@ -71,13 +71,13 @@ pub(super) async fn manifests(
     object: &AgentClusterInstall,
     referred: &Referred,
     known: &DescribedCluster,
-) -> Result<(), Problem> {
+) -> Result<(), SyncError> {
     use ClusterStatus::{Insufficient, PendingForInput, Ready};
     if !matches!(known.cluster.status, Insufficient | PendingForInput | Ready) {
         return Ok(());
     }
     let (files, caller, id) = (hub.service.files(), hub.caller(), known.cluster.id);
-    let problem = |error: assisted_service::Error| Problem::from(&error);
+    let problem = |error: assisted_service::Error| SyncError::from(&error);
     let there: Vec<Manifest> = files.list_cluster_manifests(&caller, id, false).await.map_err(problem)?.0;
     let file =
         |file_name: &str| ManifestFile { cluster_id: id, folder: FOLDER, file_name: file_name.to_owned() };
@@ -108,7 +108,7 @@ pub(super) async fn manifests(
         }
         Ok(())
     };
-    let brought: Result<(), Problem> = brought.await;
+    let brought: Result<(), SyncError> = brought.await;
     if brought.is_err() {
         for manifest in there.iter().filter(|manifest| manifest.folder == Some(FOLDER)) {
             let _ = files.delete_cluster_manifest(&caller, file(&manifest.file_name)).await;

@@ -18,7 +18,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::ready::{Counts, Roles};
 use crate::controllers::validations;
-use crate::problem::{Class, Problem};
+use crate::sync_error::{Class, SyncError};
 
 /// The operator whose state is that of the cluster's version.
 const CLUSTER_VERSION: &str = "cvo";
@@ -29,7 +29,7 @@ pub(super) struct Observed<'a> {
     /// The cluster, once there is one.
     pub(super) cluster: Option<&'a Cluster>,
     /// What stands in the way of what the objects say.
-    pub(super) problem: Option<&'a Problem>,
+    pub(super) problem: Option<&'a SyncError>,
     /// Whether the installation waits for somebody's word.
     pub(super) held: bool,
     pub(super) wanted: Roles,
@@ -88,11 +88,13 @@ pub(in crate::controllers) fn not_available() -> [Statement; 5] {
 }
 
 /// Whether what the objects say has come to the cluster. The message is the documented sentence, as for Agents (kube-api §16.1).
-pub(in crate::controllers) fn spec_synced(problem: Option<&Problem>) -> Statement {
+pub(in crate::controllers) fn spec_synced(problem: Option<&SyncError>) -> Statement {
     match problem {
         None => SPEC_SYNCED_OK.with(&[]),
-        Some(Problem { class: Class::Input, text }) => conditions::SPEC_SYNCED_INPUT_ERROR.with(&[text]),
-        Some(Problem { class: Class::Backend, text }) => conditions::SPEC_SYNCED_BACKEND_ERROR.with(&[text]),
+        Some(SyncError { class: Class::Input, text }) => conditions::SPEC_SYNCED_INPUT_ERROR.with(&[text]),
+        Some(SyncError { class: Class::Backend, text }) => {
+            conditions::SPEC_SYNCED_BACKEND_ERROR.with(&[text])
+        }
     }
 }
 

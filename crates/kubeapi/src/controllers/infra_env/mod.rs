@@ -14,13 +14,13 @@ use assisted_reconcile::{Failure, Outcome, Reconciler};
 use assisted_service::object::Described;
 
 use super::cache::get;
-use super::hub::{Hub, after, broken, failed, now};
+use super::hub::{Hub, after, failed, now, service_failure};
 use super::mirrors::mirrors;
 use super::queues::Row;
 use super::referred::Referred;
 use crate::cluster::install_of;
 use crate::infra_env::{Cluster, InfraEnvSpec};
-use crate::problem::{Class, Problem};
+use crate::sync_error::{Class, SyncError};
 use status::Image;
 
 /// When what an object refers to is looked for again (kube-api §12).
@@ -48,12 +48,12 @@ enum Obstacle {
     },
     /// The image is being made.
     BeingCreated,
-    Problem(Problem),
+    SyncError(SyncError),
 }
 
-impl From<Problem> for Obstacle {
-    fn from(problem: Problem) -> Self {
-        Self::Problem(problem)
+impl From<SyncError> for Obstacle {
+    fn from(problem: SyncError) -> Self {
+        Self::SyncError(problem)
     }
 }
 
@@ -61,14 +61,14 @@ impl From<assisted_service::Error> for Obstacle {
     fn from(error: assisted_service::Error) -> Self {
         match error.kind() {
             RefusalKind::Conflict => Self::BeingCreated,
-            _ => Self::Problem(Problem::from(&error)),
+            _ => Self::SyncError(SyncError::from(&error)),
         }
     }
 }
 
 impl From<kube::Error> for Obstacle {
     fn from(error: kube::Error) -> Self {
-        Self::Problem(Problem::backend(assisted_base::error::chain(&error)))
+        Self::SyncError(SyncError::backend(assisted_base::error::chain(&error)))
     }
 }
 
@@ -102,9 +102,9 @@ impl InfraEnvReconciler {
             return Ok(Outcome::Done);
         }
         let infra_envs = self.hub.service.infra_envs();
-        if let Some(found) = infra_envs.of_object(key).await.map_err(|error| broken(&error))? {
+        if let Some(found) = infra_envs.of_object(key).await.map_err(|error| service_failure(&error))? {
             let removed = infra_envs.remove_with_hosts(&self.hub.caller(), found.infra_env.id).await;
-            removed.map_err(|error| broken(&error))?;
+            removed.map_err(|error| service_failure(&error))?;
         }
         let mut released = object.clone();
         finalizer::remove(&mut released.metadata, names::INFRA_ENV);
@@ -115,14 +115,14 @@ impl InfraEnvReconciler {
 
     /// Brings the row to what the object says, and shows what became of it.
     async fn show(&self, key: &ObjectKey, object: InfraEnv) -> Result<Outcome, Failure> {
-        let settled = self.settle(key, &object).await;
-        let (image, outcome) = match &settled {
+        let converged = self.converge(key, &object).await;
+        let (image, outcome) = match &converged {
             Ok((infra_env, links)) => (Image::Available { infra_env, links }, Outcome::Done),
             Err(Obstacle::MissingCluster { text, again }) => {
                 (Image::MissingCluster(text), again.map_or(Outcome::Done, after))
             }
             Err(Obstacle::BeingCreated) => (Image::BeingCreated, after(BEING_MADE)),
-            Err(Obstacle::Problem(problem)) => match problem.class {
+            Err(Obstacle::SyncError(problem)) => match problem.class {
                 Class::Input => (Image::Refused(&problem.text), Outcome::Done),
                 Class::Backend => (Image::Failed(&problem.text), after(MISSING)),
             },
@@ -136,7 +136,7 @@ impl InfraEnvReconciler {
         Ok(outcome)
     }
 
-    async fn settle(
+    async fn converge(
         &self,
         key: &ObjectKey,
         object: &InfraEnv,

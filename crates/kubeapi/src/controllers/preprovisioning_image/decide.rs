@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 
-use crate::Problem;
+use crate::SyncError;
 
 /// What an InfraEnv says of the image that machines boot.
 const IMAGE_CREATED: &str = "ImageCreated";
@@ -61,7 +61,7 @@ pub(super) enum Obstacle {
         other: String,
     },
     /// The agent of Ironic is not in it.
-    Ironic(Problem),
+    Ironic(SyncError),
     /// It is being made anew.
     Changed,
     NotCreated,
@@ -306,7 +306,7 @@ mod tests {
     }
 
     /// Status, reason and message of both conditions.
-    fn told(status: &PreprovisioningImageStatus) -> Value {
+    fn conditions_of(status: &PreprovisioningImageStatus) -> Value {
         let told = |kind: &str| {
             let entry = find(&status.conditions, kind).unwrap();
             assert_eq!(entry.observed_generation, Some(3));
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!((shown.image_url.as_str(), shown.kernel_url.as_str()), ("http://iso", ""));
         assert_eq!((shown.format.as_str(), shown.architecture.as_str()), ("iso", "x86_64"));
         assert_eq!(
-            told(&shown),
+            conditions_of(&shown),
             json!([["True", "InfraEnvAvailable", "told"], ["False", "InfraEnvAvailable", "told"]])
         );
         let initrd = image(&whole, Format::Initrd, rest, at(60)).unwrap();
@@ -348,7 +348,7 @@ mod tests {
             PreprovisioningImageStatus { conditions: Vec::new(), ..shown.clone() },
             Default::default()
         );
-        assert_eq!(told(&shown)[0][1], "WaitingForInfraEnvImageToBeCreated");
+        assert_eq!(conditions_of(&shown)[0][1], "WaitingForInfraEnvImageToBeCreated");
     }
 
     #[test]
@@ -360,7 +360,7 @@ mod tests {
         let shown = status(&own, &Shown::Obstacle(&young.unwrap_err()), &Time(at(60)));
         let text = "Waiting for InfraEnv image to cool down";
         let waiting = json!(["False", "WaitingForInfraEnvImageToCoolDown", text]);
-        assert_eq!(told(&shown), json!([waiting, waiting]));
+        assert_eq!(conditions_of(&shown), json!([waiting, waiting]));
         let missing = image(&infra_env("", None, AVAILABLE), Format::Iso, rest, at(60));
         assert!(matches!(missing, Err(Obstacle::NotCreated)));
         let odd = image(&infra_env("", Some(0), ("True", "Odd")), Format::Iso, rest, at(60));
@@ -369,7 +369,7 @@ mod tests {
             image(&infra_env("", Some(0), ("False", IMAGE_CREATION_ERROR)), Format::Iso, rest, at(60));
         let shown = status(&object(&["iso"], ""), &Shown::Image(failed.unwrap()), &Time(at(60)));
         assert_eq!(
-            told(&shown),
+            conditions_of(&shown),
             json!([["False", "ImageCreationError", "told"], ["True", "ImageCreationError", "told"]])
         );
     }
@@ -380,13 +380,13 @@ mod tests {
         let obstacle = fits(&other, None).err().unwrap();
         let text = "Unsupported image format";
         assert_eq!(
-            told(&status(&other, &Shown::Obstacle(&obstacle), &Time(at(0)))),
+            conditions_of(&status(&other, &Shown::Obstacle(&obstacle), &Time(at(0)))),
             json!([["False", "UnsupportedImageFormat", text], ["True", "UnsupportedImageFormat", text]])
         );
         let mut described = object(&["iso"], "x86_64");
         described.spec.network_data_name = "network".to_owned();
         let obstacle = fits(&described, Some(&infra_env("x86_64", Some(0), AVAILABLE))).err().unwrap();
-        let shown = told(&status(&described, &Shown::Obstacle(&obstacle), &Time(at(0))));
+        let shown = conditions_of(&status(&described, &Shown::Obstacle(&obstacle), &Time(at(0))));
         let begins = "The network of Secret network can't be put into the image";
         for (place, expected) in [(0, "False"), (1, "True")] {
             assert_eq!(
@@ -395,10 +395,10 @@ mod tests {
             );
             assert!(shown[place][2].as_str().unwrap().starts_with(begins), "{shown}");
         }
-        let lost = Obstacle::Ironic(Problem::backend("away"));
+        let lost = Obstacle::Ironic(SyncError::backend("away"));
         let text = "Could not add ironic agent to image: away";
         assert_eq!(
-            told(&status(&other, &Shown::Obstacle(&lost), &Time(at(0)))),
+            conditions_of(&status(&other, &Shown::Obstacle(&lost), &Time(at(0)))),
             json!([
                 ["False", "IronicAgentIgnitionUpdateFailure", text],
                 ["True", "IronicAgentIgnitionUpdateFailure", text]
@@ -431,7 +431,7 @@ mod tests {
             ),
         ] {
             let obstacle = found.err().unwrap();
-            assert_eq!(told(&status(&own, &Shown::Obstacle(&obstacle), &Time(at(0)))), expected);
+            assert_eq!(conditions_of(&status(&own, &Shown::Obstacle(&obstacle), &Time(at(0)))), expected);
         }
     }
 

@@ -21,7 +21,7 @@ use kube::ResourceExt;
 use super::cache::get;
 use super::hub::{Hub, failed, now};
 use super::queues::Row;
-use crate::Problem;
+use crate::SyncError;
 use decide::{Obstacle, Shown};
 use ironic::Ironic;
 
@@ -129,12 +129,13 @@ impl PreprovisioningImageReconciler {
     }
 
     /// Has the agent of Ironic in the image of an InfraEnv; whether that changed anything.
-    async fn add_ironic(&self, object: &InfraEnv) -> Result<bool, Problem> {
+    async fn add_ironic(&self, object: &InfraEnv) -> Result<bool, SyncError> {
         let key = super::cache::key(object);
-        let told = |error: assisted_service::Error| Problem::from(&error);
+        let told = |error: assisted_service::Error| SyncError::from(&error);
         let rooms = self.hub.service.infra_envs();
         let known = rooms.of_object(&key).await.map_err(told)?;
-        let known = known.ok_or_else(|| Problem::backend(format!("InfraEnv {key} has no infra-env yet")))?;
+        let known =
+            known.ok_or_else(|| SyncError::backend(format!("InfraEnv {key} has no infra-env yet")))?;
         let config = self.ironic.config(&self.hub, object, &known).await?;
         let id = known.infra_env.id;
         let changed = rooms.set_internal_ignition(&self.hub.caller(), id, &config).await.map_err(told)?;

@@ -10,7 +10,7 @@ use kube::Client;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::Problem;
+use crate::SyncError;
 
 /// Connections that are kept; the one that was not used for longest makes room.
 const KEPT: usize = 200;
@@ -40,7 +40,7 @@ pub(in crate::controllers) enum SpokeError {
     Hub(#[source] Box<kube::Error>),
 }
 
-impl From<&SpokeError> for Problem {
+impl From<&SpokeError> for SyncError {
     fn from(error: &SpokeError) -> Self {
         Self::backend(error.to_string())
     }
@@ -89,8 +89,8 @@ impl Spokes {
     }
 
     /// What stands in the way of the work in a cluster.
-    pub(in crate::controllers) fn problem(&self, key: &ObjectKey) -> Option<Problem> {
-        self.0.lock().get(key)?.problem.clone().map(Problem::backend)
+    pub(in crate::controllers) fn problem(&self, key: &ObjectKey) -> Option<SyncError> {
+        self.0.lock().get(key)?.problem.clone().map(SyncError::backend)
     }
 
     /// The authority behind the server from which its nodes get their configuration, PEM, if that was read a moment ago.
@@ -107,7 +107,7 @@ impl Spokes {
     }
 
     /// Notes what stands in the way; whether that is something else than before.
-    pub(super) fn note(&self, key: &ObjectKey, problem: Option<String>) -> bool {
+    pub(super) fn record_problem(&self, key: &ObjectKey, problem: Option<String>) -> bool {
         let mut known = self.0.lock();
         if problem.is_none() && !known.contains_key(key) {
             return false;
@@ -229,9 +229,12 @@ mod tests {
     #[test]
     fn what_is_in_the_way_is_noted_once() {
         let (spokes, key) = (Spokes::default(), ObjectKey::new("site", "demo"));
-        assert!(!spokes.note(&key, None));
-        assert!(spokes.note(&key, Some("away".to_owned())) && !spokes.note(&key, Some("away".to_owned())));
+        assert!(!spokes.record_problem(&key, None));
+        assert!(
+            spokes.record_problem(&key, Some("away".to_owned()))
+                && !spokes.record_problem(&key, Some("away".to_owned()))
+        );
         assert_eq!(spokes.problem(&key).unwrap().text, "away");
-        assert!(spokes.note(&key, None) && spokes.problem(&key).is_none());
+        assert!(spokes.record_problem(&key, None) && spokes.problem(&key).is_none());
     }
 }

@@ -23,7 +23,7 @@ use super::approval::{Approved, approve};
 use super::connections::SpokeError;
 use super::joining::{is_followed, needs_approval, reached, tracked};
 use super::pool;
-use crate::controllers::hub::{Hub, after, broken, failed, now};
+use crate::controllers::hub::{Hub, after, failed, now, service_failure};
 use crate::controllers::queues::{Row, mark};
 
 /// Takes in the nodes of hosts that join clusters; a row is a ClusterDeployment.
@@ -42,7 +42,8 @@ impl Reconciler for SpokeReconciler {
 
     async fn reconcile(&self, row: &Row) -> Result<Outcome, Failure> {
         let key = &row.key;
-        let found = self.hub.service.clusters().of_object(key).await.map_err(|error| broken(&error))?;
+        let found =
+            self.hub.service.clusters().of_object(key).await.map_err(|error| service_failure(&error))?;
         let Some(known) = found else {
             self.hub.spokes.forget(key);
             return Ok(Outcome::Done);
@@ -51,18 +52,18 @@ impl Reconciler for SpokeReconciler {
         let is_followed = known.hosts.iter().any(is_followed);
         let pause = pool::pause(&agents, &known.hosts);
         if known.cluster.kind != ClusterKind::AddHostsCluster || !is_followed && pause.is_none() {
-            self.tell(key, &agents, None);
+            self.report_problem(key, &agents, None);
             return Ok(Outcome::Done);
         }
         match Box::pin(self.work(key, &known, &agents, pause)).await? {
             Ok(()) => {
-                self.tell(key, &agents, None);
+                self.report_problem(key, &agents, None);
                 let again = self.hub.service.settings().kube.approve_csrs_requeue;
                 Ok(if is_followed { after(again) } else { Outcome::Done })
             }
             Err(error) => {
                 let text = error.to_string();
-                self.tell(key, &agents, Some(text.clone()));
+                self.report_problem(key, &agents, Some(text.clone()));
                 Err(Failure::passing(text))
             }
         }
@@ -79,8 +80,8 @@ struct Joining<'a> {
 
 impl SpokeReconciler {
     /// Has the objects of a cluster show what stands in the way there, if that has changed.
-    fn tell(&self, key: &ObjectKey, agents: &[Arc<Agent>], problem: Option<String>) {
-        if self.hub.spokes.note(key, problem) {
+    fn report_problem(&self, key: &ObjectKey, agents: &[Arc<Agent>], problem: Option<String>) {
+        if self.hub.spokes.record_problem(key, problem) {
             mark(&self.hub.queues.clusters, key.clone());
             for agent in agents {
                 mark(
@@ -114,7 +115,7 @@ impl SpokeReconciler {
             Vec::new()
         } else {
             let found = self.hub.service.clusters().hosts_with_inventory(known.cluster.id).await;
-            found.map_err(|error| broken(&error))?.into_iter().map(KnownHost::of).collect()
+            found.map_err(|error| service_failure(&error))?.into_iter().map(KnownHost::of).collect()
         };
         let work = |client: Client| {
             let (hosts, joining) = (&hosts, &joining);
@@ -157,7 +158,7 @@ impl SpokeReconciler {
                 let told = self.hub.service.hosts();
                 told.update_install_progress(&self.hub.caller(), host, progress)
                     .await
-                    .map_err(|error| broken(&error))?;
+                    .map_err(|error| service_failure(&error))?;
             }
         }
         Ok(Ok(()))

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::storage::claim_name;
 use super::{Input, annotation_of, labelled, object, pod, settings};
-use crate::operator::conditions::Problem;
+use crate::operator::conditions::ReconcileError;
 use crate::operator::{IMAGE_SERVICE, IMAGES_CLAIM, SERVICE, annotation};
 
 const CERTS: &str = "/etc/image-service/certs";
@@ -18,7 +18,7 @@ pub(super) fn account(input: &Input<'_>) -> Value {
     account
 }
 
-pub(super) fn stateful_set(input: &Input<'_>) -> Result<Value, Problem> {
+pub(super) fn stateful_set(input: &Input<'_>) -> Result<Value, ReconcileError> {
     let config = input.config;
     let claim = claim_name(config, IMAGES_CLAIM);
     let facts = input.facts;

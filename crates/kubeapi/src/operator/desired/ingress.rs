@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Input, has_image_service, labelled, object};
 use crate::admission::certificate::{self, Stored};
-use crate::operator::conditions::Problem;
+use crate::operator::conditions::ReconcileError;
 use crate::operator::facts::IngressCertificate;
 use crate::operator::{IMAGE_SERVICE, SERVICE};
 
@@ -41,14 +41,14 @@ pub(super) struct Certificate {
     pub(super) renew_at: Option<Timestamp>,
 }
 
-pub(super) fn certificate(input: &Input<'_>) -> Result<Certificate, Problem> {
+pub(super) fn certificate(input: &Input<'_>) -> Result<Certificate, ReconcileError> {
     let stored = match &input.facts.ingress_certificate {
         IngressCertificate::Foreign { .. } => return Ok(Certificate { secrets: Vec::new(), renew_at: None }),
         IngressCertificate::Missing => None,
         IngressCertificate::Own(stored) => Some(stored),
     };
     let step = certificate::next(stored, &names(input), input.fresh.now, true)
-        .map_err(|error| Problem::new("CertificateConfigurationFailure", error.to_string()))?;
+        .map_err(|error| ReconcileError::new("CertificateConfigurationFailure", error.to_string()))?;
     let mut secrets = Vec::new();
     if let Some(current) = step.store.as_ref().or(stored) {
         secrets.push(secret(input, SERVICE, current, true));

@@ -19,7 +19,7 @@ use assisted_crd::agent_install::agent_service_config::AgentServiceConfig;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::conditions::Problem;
+use super::conditions::ReconcileError;
 use super::environment::Environment;
 use super::facts::{Facts, Fresh};
 use super::{MANAGED_BY, annotation};
@@ -88,7 +88,7 @@ pub struct Component {
 pub struct Desired {
     pub components: Vec<Component>,
     /// What has to come first before the rest can be made; the look is repeated when it has come.
-    pub pending: Option<Problem>,
+    pub pending: Option<ReconcileError>,
     /// When the certificate of the ingresses is to be made anew.
     pub renew_at: Option<Timestamp>,
 }
@@ -97,7 +97,7 @@ pub struct Desired {
 ///
 /// # Errors
 /// What the AgentServiceConfig refers to is not as it should be.
-pub fn desired(input: &Input<'_>) -> Result<Desired, Problem> {
+pub fn desired(input: &Input<'_>) -> Result<Desired, ReconcileError> {
     let mut components = Vec::new();
     let mut add = |name, reason, object: Option<Value>| {
         // Keys and passwords are made once.
@@ -173,7 +173,7 @@ pub fn desired(input: &Input<'_>) -> Result<Desired, Problem> {
 }
 
 /// What needs to know what others fill in: names in texts, reasons, objects.
-fn rest(input: &Input<'_>, images: bool) -> Result<Vec<(&'static str, &'static str, Value)>, Problem> {
+fn rest(input: &Input<'_>, images: bool) -> Result<Vec<(&'static str, &'static str, Value)>, ReconcileError> {
     let trusted = if input.facts.is_openshift { Some(trust::trusted(input)?) } else { None };
     let settings = settings::config_map(input)?;
     let deployment = service_deployment::deployment(input, &settings, trusted.as_ref())?;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::settings::{INGRESS_DIR, TLS_DIR};
 use super::storage::{claim_name, is_given};
 use super::{Input, annotation_of, database, ingress, keys, labelled, object, pod, route};
-use crate::operator::conditions::Problem;
+use crate::operator::conditions::ReconcileError;
 use crate::operator::{
     FILES_CLAIM, INGRESS_AUTHORITIES, KEYS_SECRET, SEAL_SECRET, SERVICE, SETTINGS, TRUSTED_AUTHORITIES,
     annotation,
@@ -31,7 +31,7 @@ pub(super) fn deployment(
     input: &Input<'_>,
     settings: &Value,
     trusted: Option<&Value>,
-) -> Result<Value, Problem> {
+) -> Result<Value, ReconcileError> {
     let mounts = mounts(input)?;
     let mut volumes: Vec<_> = mounts
         .iter()
@@ -124,7 +124,7 @@ fn container(input: &Input<'_>, mounts: &[Mount]) -> Value {
     })
 }
 
-fn mounts(input: &Input<'_>) -> Result<Vec<Mount>, Problem> {
+fn mounts(input: &Input<'_>) -> Result<Vec<Mount>, ReconcileError> {
     let facts = input.facts;
     let config_map = |name: &str| json!({"configMap": {"name": name}});
     let secret = |name: &str| json!({"secret": {"secretName": name}});
@@ -155,7 +155,7 @@ fn mounts(input: &Input<'_>) -> Result<Vec<Mount>, Problem> {
     let Some(reference) = &input.config.spec.mirror_registry_ref else { return Ok(mounts) };
     let name = &reference.name;
     let data = facts.mirror.as_ref().ok_or_else(|| {
-        Problem::new("ConfigFailure", format!("Mirror registry configmap {name} is missing"))
+        ReconcileError::new("ConfigFailure", format!("Mirror registry configmap {name} is missing"))
     })?;
     let source = config_map(name);
     mounts.push(Mount {

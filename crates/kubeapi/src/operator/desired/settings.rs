@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Input, annotation_of, has_image_service, ingress, object, pod};
-use crate::operator::conditions::Problem;
+use crate::operator::conditions::ReconcileError;
 use crate::operator::{IMAGE_SERVICE, SERVICE, SETTINGS, annotation};
 
 /// Where the service finds certificates in its pod.
@@ -17,13 +17,13 @@ pub(super) const INGRESS_DIR: &str = "/etc/assisted-ingress-cert";
 /// Registries that need no credentials wherever clusters are installed.
 const PUBLIC_REGISTRIES: &[&str] = &["quay.io", "registry.ci.openshift.org"];
 
-pub(super) fn config_map(input: &Input<'_>) -> Result<Value, Problem> {
+pub(super) fn config_map(input: &Input<'_>) -> Result<Value, ReconcileError> {
     let mut map = object(input, "v1", "ConfigMap", SETTINGS);
     map["data"] = json!(variables(input)?);
     Ok(map)
 }
 
-fn variables(input: &Input<'_>) -> Result<BTreeMap<&'static str, String>, Problem> {
+fn variables(input: &Input<'_>) -> Result<BTreeMap<&'static str, String>, ReconcileError> {
     let (environment, facts) = (input.environment, input.facts);
     let mut set = BTreeMap::from([
         ("ASSISTED_LISTEN", "[::]:8090".to_owned()),
@@ -77,11 +77,12 @@ fn variables(input: &Input<'_>) -> Result<BTreeMap<&'static str, String>, Proble
 }
 
 /// Under which name hosts reach a service.
-pub(super) fn host<'a>(input: &'a Input<'_>, name: &str) -> Result<&'a str, Problem> {
+pub(super) fn host<'a>(input: &'a Input<'_>, name: &str) -> Result<&'a str, ReconcileError> {
     if input.facts.is_openshift {
         let host = input.facts.route_hosts.get(name).map(String::as_str);
-        let waiting =
-            || Problem::new("AgentRouteFailure", format!("waiting for the route {name} to get its host"));
+        let waiting = || {
+            ReconcileError::new("AgentRouteFailure", format!("waiting for the route {name} to get its host"))
+        };
         return host.filter(|host| !host.is_empty()).ok_or_else(waiting);
     }
     let ingress = input.config.spec.ingress.as_ref();
@@ -89,7 +90,7 @@ pub(super) fn host<'a>(input: &'a Input<'_>, name: &str) -> Result<&'a str, Prob
         if name == SERVICE { &ingress.assisted_service_hostname } else { &ingress.image_service_hostname }
     });
     host.map(String::as_str).ok_or_else(|| {
-        Problem::new(
+        ReconcileError::new(
             "KubernetesIngressConfigMissing",
             "ingress configuration is required for non-OpenShift deployment",
         )
@@ -133,7 +134,7 @@ fn must_gather_images(input: &Input<'_>) -> String {
 }
 
 /// Registries that pull secrets need not name.
-fn registries(input: &Input<'_>) -> Result<String, Problem> {
+fn registries(input: &Input<'_>) -> Result<String, ReconcileError> {
     let mirrors = mirrored_locations(input)?;
     let all = PUBLIC_REGISTRIES
         .iter()
@@ -185,12 +186,12 @@ struct Mirror {
 }
 
 /// Reads the mirror registry's config map; nothing is mirrored without one.
-pub(super) fn mirrored_locations(input: &Input<'_>) -> Result<Mirrors, Problem> {
+pub(super) fn mirrored_locations(input: &Input<'_>) -> Result<Mirrors, ReconcileError> {
     let (Some(data), Some(reference)) = (&input.facts.mirror, &input.config.spec.mirror_registry_ref) else {
         return Ok(Mirrors::default());
     };
     let name = &reference.name;
-    let failure = |text: String| Problem::new("ConfigFailure", text);
+    let failure = |text: String| ReconcileError::new("ConfigFailure", text);
     let text = data
         .get("registries.conf")
         .ok_or_else(|| failure(format!("Mirror registry configmap {name} missing key registries.conf")))?;

@@ -38,14 +38,14 @@ const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
 /// What became of it.
 #[derive(Debug)]
 pub(super) struct Import {
-    pub(super) said: Statement,
+    pub(super) condition: Statement,
     /// Why it has to be tried again.
     pub(super) problem: Option<String>,
 }
 
 impl Import {
-    fn of(said: Statement) -> Self {
-        Self { said, problem: None }
+    fn of(condition: Statement) -> Self {
+        Self { condition, problem: None }
     }
 }
 
@@ -59,7 +59,7 @@ pub(super) fn is_wanted(config: &AgentServiceConfig) -> bool {
 /// # Errors
 /// The API server's.
 pub(super) async fn import(client: &Client, config: &AgentServiceConfig) -> Result<Import, kube::Error> {
-    match take_in(client, config).await {
+    match import_hub(client, config).await {
         // The rights to Secrets elsewhere are given by who wants this.
         Err(kube::Error::Api(status)) if status.code == 403 => {
             let problem = format!(
@@ -67,15 +67,15 @@ pub(super) async fn import(client: &Client, config: &AgentServiceConfig) -> Resu
                  deploy/kustomize/local-cluster",
                 status.message
             );
-            let mut said = outcomes::LOCAL_CLUSTER_MANAGED_NOT_MANAGED.with(&[]);
-            said.message.clone_from(&problem);
-            Ok(Import { said, problem: Some(problem) })
+            let mut condition = outcomes::LOCAL_CLUSTER_MANAGED_NOT_MANAGED.with(&[]);
+            condition.message.clone_from(&problem);
+            Ok(Import { condition, problem: Some(problem) })
         }
         imported => imported,
     }
 }
 
-async fn take_in(client: &Client, config: &AgentServiceConfig) -> Result<Import, kube::Error> {
+async fn import_hub(client: &Client, config: &AgentServiceConfig) -> Result<Import, kube::Error> {
     if !is_wanted(config) {
         // What was taken in stays.
         return Ok(Import::of(outcomes::LOCAL_CLUSTER_MANAGED_NOT_ENABLED.with(&[])));
@@ -93,22 +93,23 @@ async fn take_in(client: &Client, config: &AgentServiceConfig) -> Result<Import,
         [one] => one.name_any(),
         several => {
             let count = several.len().to_string();
-            let said = outcomes::LOCAL_CLUSTER_MANAGED_UNDETERMINED.with(&[&count]);
-            return Ok(Import { problem: Some(said.message.clone()), said });
+            let condition = outcomes::LOCAL_CLUSTER_MANAGED_UNDETERMINED.with(&[&count]);
+            return Ok(Import { problem: Some(condition.message.clone()), condition });
         }
     };
-    let said = outcomes::LOCAL_CLUSTER_MANAGED_MANAGED.with(&[]);
+    let condition = outcomes::LOCAL_CLUSTER_MANAGED_MANAGED.with(&[]);
     let release_image = version.status.unwrap_or_default().desired.image;
     match own_cluster(client, name, release_image).await? {
         Ok(own) => {
             for object in desired(&own, config) {
                 apply(client, &object).await?;
             }
-            Ok(Import::of(said))
+            Ok(Import::of(condition))
         }
-        Err(missing) => {
-            Ok(Import { said: outcomes::LOCAL_CLUSTER_MANAGED_NOT_MANAGED.with(&[]), problem: Some(missing) })
-        }
+        Err(missing) => Ok(Import {
+            condition: outcomes::LOCAL_CLUSTER_MANAGED_NOT_MANAGED.with(&[]),
+            problem: Some(missing),
+        }),
     }
 }
 

@@ -41,7 +41,7 @@ fn what_is_no_review_is_refused() {
     let deep = deep.replacen("\"oldObject\":null,", "", 1);
     let request = review::read(deep.as_bytes()).unwrap();
     let webhook = WEBHOOKS.iter().find(|entry| entry.name == "agentvalidators").unwrap();
-    let told = webhook.judge(&request);
+    let told = webhook.review(&request);
     assert!(denial(&told).unwrap().1.starts_with("the oldObject can't be read: "), "{told:?}");
 }
 
@@ -50,7 +50,7 @@ fn other_resources_are_allowed_unread() {
     let webhook = "infraenvvalidators";
     let own = resource(webhook);
     let strange = json!("no object at all");
-    let judge = |resource: &Resource, operation: &str| {
+    let review = |resource: &Resource, operation: &str| {
         verdict(webhook, &request(resource, operation, Some(&strange), Some(&strange)))
     };
     for other in [
@@ -58,10 +58,10 @@ fn other_resources_are_allowed_unread() {
         Resource { version: "v1".to_owned(), ..own.clone() },
         Resource { resource: "agents".to_owned(), ..own.clone() },
     ] {
-        assert_eq!(judge(&other, "CREATE"), Verdict::Allowed);
+        assert_eq!(review(&other, "CREATE"), Verdict::Allowed);
     }
     for operation in ["DELETE", "CONNECT", ""] {
-        assert_eq!(judge(&own, operation), Verdict::Allowed);
+        assert_eq!(review(&own, operation), Verdict::Allowed);
     }
     let mut status = request(&own, "UPDATE", Some(&strange), Some(&strange));
     status["request"]["subResource"] = "status".into();

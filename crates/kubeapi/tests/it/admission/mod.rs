@@ -38,7 +38,7 @@ pub fn resource(webhook: &str) -> Resource {
 pub fn verdict(webhook: &str, review: &Value) -> Verdict {
     let body = review.to_string();
     let request = review::read(body.as_bytes()).unwrap();
-    WEBHOOKS.iter().find(|entry| entry.name == webhook).unwrap().judge(&request)
+    WEBHOOKS.iter().find(|entry| entry.name == webhook).unwrap().review(&request)
 }
 
 pub fn created(webhook: &str, new: &Value) -> Verdict {

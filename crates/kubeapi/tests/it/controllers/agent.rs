@@ -18,7 +18,7 @@ use super::cluster::{deployment, image_set, install};
 use super::world::{Site, until, wait};
 
 /// Status and reason of a condition of an Agent.
-pub fn said<'a>(agent: &'a Agent, kind: &str) -> (&'a str, &'a str) {
+pub fn condition_of<'a>(agent: &'a Agent, kind: &str) -> (&'a str, &'a str) {
     let mut conditions = agent.status.iter().flat_map(|status| &status.conditions);
     let found = conditions.find(|condition| condition.r#type == kind);
     found.map_or(("", ""), |condition| (condition.status.as_str(), condition.reason.as_str()))
@@ -46,8 +46,8 @@ async fn register_again(site: &Site, key: HostKey) {
     Box::pin(site.service.hosts().register(&site.caller(), key.infra_env_id, params)).await.unwrap();
 }
 
-/// A host tells what makes it fit for a cluster.
-pub async fn tell(site: &Site, key: HostKey) {
+/// A host reports what makes it sufficient for a cluster.
+pub async fn report_sufficient(site: &Site, key: HostKey) {
     let timestamp = jiff::Timestamp::now().as_second();
     let poll = Poll { host: key, timestamp, agent_version: None };
     site.service.hosts().get_next_steps(&site.caller(), poll).await.unwrap();
@@ -75,7 +75,7 @@ async fn a_host_gets_an_agent_and_goes_with_it() {
     site.infra_env("pool", json!({"agentLabels": {"rack": "7"}})).await;
     let host = register(&site, infra_env_id(&site, "pool").await).await;
     let name = host.host_id.to_string();
-    let agent = until(&site.api(), &name, |agent: &Agent| said(agent, "Bound").1 == "Unbound").await;
+    let agent = until(&site.api(), &name, |agent: &Agent| condition_of(agent, "Bound").1 == "Unbound").await;
     assert_eq!((agent.labels()[label::INFRA_ENV].as_str(), agent.labels()["rack"].as_str()), ("pool", "7"));
     assert!(finalizer::has(&agent.metadata, names::AGENT) && !agent.spec.approved);
     assert_eq!(agent.owner_references()[0].name, "pool");
@@ -85,7 +85,7 @@ async fn a_host_gets_an_agent_and_goes_with_it() {
         ("RequirementsMet", ("False", "AgentNotReady")),
         ("Installed", ("False", "InstallationNotStarted")),
     ] {
-        assert_eq!(said(&agent, kind), expected, "{agent:#?}");
+        assert_eq!(condition_of(&agent, kind), expected, "{agent:#?}");
     }
 
     // What is wanted of it comes to the host.
@@ -113,7 +113,7 @@ async fn a_host_gets_an_agent_and_goes_with_it() {
     assert_eq!(described(&site, host).await.ignition_endpoint_http_headers, "{}");
 
     site.merge::<Agent>(&name, json!({"spec": {"installerArgs": "no list"}})).await;
-    until(&site.api(), &name, |agent: &Agent| said(agent, "SpecSynced").1 == "InputError").await;
+    until(&site.api(), &name, |agent: &Agent| condition_of(agent, "SpecSynced").1 == "InputError").await;
 
     site.delete::<Agent>(&name).await;
     site.gone::<Agent>(&name).await;
@@ -132,7 +132,7 @@ async fn an_agent_that_somebody_removed_by_force_comes_back_and_so_does_a_row() 
     site.delete::<Agent>(&name).await;
     site.gone::<Agent>(&name).await;
     register_again(&site, host).await;
-    let second = until(&site.api(), &name, |agent: &Agent| said(agent, "Bound").1 == "Unbound").await;
+    let second = until(&site.api(), &name, |agent: &Agent| condition_of(agent, "Bound").1 == "Unbound").await;
     assert_ne!(first.metadata.uid, second.metadata.uid);
 
     // The row goes, and the Agent has kept what it is made anew from.
@@ -157,24 +157,25 @@ async fn hosts_of_a_pool_join_clusters() {
     site.infra_env("pool", json!({})).await;
     let host = register(&site, infra_env_id(&site, "pool").await).await;
     let name = host.host_id.to_string();
-    tell(&site, host).await;
+    report_sufficient(&site, host).await;
     let pooled = until(&site.api(), &name, |agent: &Agent| {
         agent.status.as_ref().is_some_and(|status| {
             status.debug_info.as_ref().is_some_and(|debug| debug.state == "known-unbound")
         })
     })
     .await;
-    assert_eq!(said(&pooled, "RequirementsMet").1, "AgentIsNotApproved");
+    assert_eq!(condition_of(&pooled, "RequirementsMet").1, "AgentIsNotApproved");
     assert_eq!(pooled.status.unwrap().inventory.unwrap().cpu.unwrap().architecture, "x86_64");
     site.install_says("demo", "SpecSynced", "SyncOK").await;
 
     let missing = json!({"spec": {"clusterDeploymentName": {"name": "none", "namespace": site.namespace}}});
     site.merge::<Agent>(&name, missing).await;
-    until(&site.api(), &name, |agent: &Agent| said(agent, "SpecSynced").1 == "BackendError").await;
+    until(&site.api(), &name, |agent: &Agent| condition_of(agent, "SpecSynced").1 == "BackendError").await;
     let joins = json!({"spec": {"clusterDeploymentName": {"name": "demo", "namespace": site.namespace}}});
     site.merge::<Agent>(&name, joins).await;
     let bound = until(&site.api(), &name, |agent: &Agent| {
-        ["Binding", "Bound"].contains(&said(agent, "Bound").1) && said(agent, "SpecSynced").1 == "SyncOK"
+        ["Binding", "Bound"].contains(&condition_of(agent, "Bound").1)
+            && condition_of(agent, "SpecSynced").1 == "SyncOK"
     })
     .await;
     let cluster = site.service.clusters().of_object(&site.key("demo")).await.unwrap().unwrap().cluster.id;
@@ -192,7 +193,7 @@ pub fn state(agent: &Agent) -> &str {
 /// The host boots the image of its InfraEnv again, and tells of itself.
 pub async fn boot(site: &Site, key: HostKey) {
     register_again(site, key).await;
-    tell(site, key).await;
+    report_sufficient(site, key).await;
 }
 
 #[tokio::test]
@@ -208,7 +209,7 @@ async fn a_host_that_leaves_its_cluster_returns_to_the_pool_or_joins_another() {
     site.infra_env("pool", json!({})).await;
     let host = register(&site, infra_env_id(&site, "pool").await).await;
     let name = host.host_id.to_string();
-    tell(&site, host).await;
+    report_sufficient(&site, host).await;
     let agents = site.api::<Agent>();
     let is = |expected: &'static str| move |agent: &Agent| state(agent) == expected;
     until(&agents, &name, is("known-unbound")).await;
@@ -216,29 +217,31 @@ async fn a_host_that_leaves_its_cluster_returns_to_the_pool_or_joins_another() {
     site.merge::<Agent>(&name, joins("one")).await;
     until(&agents, &name, is("binding")).await;
     boot(&site, host).await;
-    until(&agents, &name, |agent| said(agent, "Bound").1 == "Bound").await;
+    until(&agents, &name, |agent| condition_of(agent, "Bound").1 == "Bound").await;
 
     // Nobody names a cluster any more: it leaves, and is of the pool again as soon as it has booted.
     site.merge::<Agent>(&name, json!({"spec": {"clusterDeploymentName": null}})).await;
     let leaving = until(&agents, &name, is("unbinding")).await;
     for kind in ["RequirementsMet", "Validated", "Installed", "Bound"] {
-        assert_eq!(said(&leaving, kind), ("False", "Unbinding"), "{leaving:#?}");
+        assert_eq!(condition_of(&leaving, kind), ("False", "Unbinding"), "{leaving:#?}");
     }
-    assert_eq!(said(&leaving, "SpecSynced"), ("True", "SyncOK"));
+    assert_eq!(condition_of(&leaving, "SpecSynced"), ("True", "SyncOK"));
     let row = described(&site, host).await;
     assert!(row.cluster.is_none() && row.host.cluster_id.is_none(), "{row:?}");
     boot(&site, host).await;
     let pooled = until(&agents, &name, is("known-unbound")).await;
-    assert_eq!(said(&pooled, "Bound"), ("False", "Unbound"));
+    assert_eq!(condition_of(&pooled, "Bound"), ("False", "Unbound"));
 
     // Another cluster is named while it joins one: it leaves that first, as soon as it has come there.
     site.merge::<Agent>(&name, joins("one")).await;
     until(&agents, &name, is("binding")).await;
     site.merge::<Agent>(&name, joins("other")).await;
-    until(&agents, &name, |agent| said(agent, "SpecSynced").1 == "BackendError").await;
+    until(&agents, &name, |agent| condition_of(agent, "SpecSynced").1 == "BackendError").await;
     boot(&site, host).await;
-    until(&agents, &name, |agent| state(agent) == "unbinding" && said(agent, "SpecSynced").1 == "SyncOK")
-        .await;
+    until(&agents, &name, |agent| {
+        state(agent) == "unbinding" && condition_of(agent, "SpecSynced").1 == "SyncOK"
+    })
+    .await;
     boot(&site, host).await;
     until(&agents, &name, is("binding")).await;
     let cluster = site.service.clusters().of_object(&site.key("other")).await.unwrap().unwrap().cluster.id;

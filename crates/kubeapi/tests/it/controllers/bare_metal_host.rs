@@ -11,7 +11,7 @@ use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::agent::{infra_env_id, register, tell};
+use super::agent::{infra_env_id, register, report_sufficient};
 use super::world::{Site, until};
 
 const HOSTNAME: &str = "bmac.agent-install.openshift.io/hostname";
@@ -43,7 +43,7 @@ pub async fn machine(site: &Site, name: &str, mac: &str, annotations: Value) -> 
 
 /// A host tells its inventory; the hardware address that its Agent shows.
 pub async fn told_address(site: &Site, host: HostKey) -> String {
-    tell(site, host).await;
+    report_sufficient(site, host).await;
     let shown = until(&site.api(), &host.host_id.to_string(), |agent: &Agent| {
         agent.status.as_ref().is_some_and(|status| status.inventory.is_some())
     })

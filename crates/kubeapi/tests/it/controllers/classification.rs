@@ -7,7 +7,7 @@ use assisted_kube::finalizer;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
-use super::agent::{infra_env_id, register, tell};
+use super::agent::{infra_env_id, register, report_sufficient};
 use super::world::{Site, until};
 
 async fn classification(site: &Site, name: &str, value: &str, query: &str) {
@@ -51,7 +51,7 @@ async fn agents_carry_the_labels_that_queries_give_them() {
     site.infra_env("pool", json!({})).await;
     let host = register(&site, infra_env_id(&site, "pool").await).await;
     let name = host.host_id.to_string();
-    tell(&site, host).await;
+    report_sufficient(&site, host).await;
     labelled(&site, &name, Some("large")).await;
     counted(&site, "large", 1, 0).await;
 
@@ -93,7 +93,7 @@ async fn two_classifications_with_one_label_share_it() {
     site.infra_env("pool", json!({})).await;
     let host = register(&site, infra_env_id(&site, "pool").await).await;
     let name = host.host_id.to_string();
-    tell(&site, host).await;
+    report_sufficient(&site, host).await;
     classification(&site, "one", "large", ".cpu.count > 1").await;
     classification(&site, "two", "large", "true").await;
     labelled(&site, &name, Some("large")).await;

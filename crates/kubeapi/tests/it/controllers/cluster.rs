@@ -14,7 +14,7 @@ use kube::Api;
 use kube::api::PostParams;
 use serde_json::{Value, json};
 
-use super::world::{RELEASE, Site, said, until, wait};
+use super::world::{RELEASE, Site, condition_of, until, wait};
 
 pub const IMAGE_SET: &str = "release-4.20";
 
@@ -74,27 +74,27 @@ async fn a_cluster_comes_with_its_objects_in_any_order_and_goes_with_them() {
     install(&site, "demo", json!({})).await;
     let waiting = site.install_says("demo", "SpecSynced", "InputError").await;
     assert_eq!(
-        said(&waiting, "SpecSynced").1,
+        condition_of(&waiting, "SpecSynced").1,
         "The Spec could not be synced due to an input error: ClusterDeployment with name 'demo' in namespace 'cluster' \
          not found. Ensure that the CRD is already applied."
     );
-    assert_eq!(said(&waiting, "Completed").0, "NotAvailable");
+    assert_eq!(condition_of(&waiting, "Completed").0, "NotAvailable");
 
     deployment(&site, "demo").await;
     let waiting = site.install_says("demo", "SpecSynced", "BackendError").await;
-    assert!(said(&waiting, "SpecSynced").1.contains("failed to find secret pull"), "{waiting:#?}");
+    assert!(condition_of(&waiting, "SpecSynced").1.contains("failed to find secret pull"), "{waiting:#?}");
     site.pull_secret().await;
     image_set(&site).await;
 
     site.install_says("demo", "SpecSynced", "SyncOK").await;
     let synced = until(&site.api(), "demo", |object: &AgentClusterInstall| {
-        ["ValidationsFailing", "ValidationsUserPending"].contains(&said(object, "Validated").0)
+        ["ValidationsFailing", "ValidationsUserPending"].contains(&condition_of(object, "Validated").0)
     })
     .await;
-    assert_eq!(said(&synced, "RequirementsMet").0, "ClusterNotReady");
-    assert_eq!(said(&synced, "Completed").0, "InstallationNotStarted");
-    assert_eq!(said(&synced, "Failed").0, "InstallationNotFailed");
-    assert_eq!(said(&synced, "Stopped").0, "InstallationNotStopped");
+    assert_eq!(condition_of(&synced, "RequirementsMet").0, "ClusterNotReady");
+    assert_eq!(condition_of(&synced, "Completed").0, "InstallationNotStarted");
+    assert_eq!(condition_of(&synced, "Failed").0, "InstallationNotFailed");
+    assert_eq!(condition_of(&synced, "Stopped").0, "InstallationNotStopped");
     let found = row(&site, "demo").await.cluster;
     assert_eq!((found.name.as_str(), found.openshift_version.as_str()), ("demo", "4.20.0"));
     let status = synced.status.clone().unwrap();
@@ -133,7 +133,7 @@ async fn annotations_and_manifests_come_to_the_cluster_and_go() {
     deployment(&site, "demo").await;
     install(&site, "demo", json!({"manifestsConfigMapRefs": [{"name": "extra"}]})).await;
     let waiting = site.install_says("demo", "SpecSynced", "BackendError").await;
-    assert!(said(&waiting, "SpecSynced").1.contains("settings/extra"), "{waiting:#?}");
+    assert!(condition_of(&waiting, "SpecSynced").1.contains("settings/extra"), "{waiting:#?}");
     let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
     site.create::<ConfigMap>("extra", json!({"metadata": {}, "data": {"a.yaml": text}})).await;
     // An unlabelled one is not watched: something else brings the pass, as a minute does.
@@ -171,7 +171,9 @@ async fn annotations_and_manifests_come_to_the_cluster_and_go() {
     .await;
     let refused = site.install_says("demo", "SpecSynced", "InputError").await;
     assert!(
-        said(&refused, "SpecSynced").1.contains("'no-such-validation' is not a known host validation"),
+        condition_of(&refused, "SpecSynced")
+            .1
+            .contains("'no-such-validation' is not a known host validation"),
         "{refused:#?}"
     );
     site.merge::<AgentClusterInstall>(
@@ -213,8 +215,12 @@ async fn bad_objects_end_in_a_condition_that_says_what_to_do() {
         deployment(&site, name).await;
         install(&site, name, fields).await;
         let told = site.install_says(name, "SpecSynced", reason).await;
-        assert!(said(&told, "SpecSynced").1.contains(text), "{name}: {:?}", said(&told, "SpecSynced"));
-        assert_eq!(said(&told, "Completed").0, "NotAvailable", "{name}");
+        assert!(
+            condition_of(&told, "SpecSynced").1.contains(text),
+            "{name}: {:?}",
+            condition_of(&told, "SpecSynced")
+        );
+        assert_eq!(condition_of(&told, "Completed").0, "NotAvailable", "{name}");
     }
     // A release that nobody can read.
     let unread: ClusterImageSet = serde_json::from_value(json!({
@@ -225,7 +231,7 @@ async fn bad_objects_end_in_a_condition_that_says_what_to_do() {
     deployment(&site, "unread").await;
     install(&site, "unread", json!({"imageSetRef": {"name": "unread"}})).await;
     let told = site.install_says("unread", "SpecSynced", "BackendError").await;
-    let text = said(&told, "SpecSynced").1;
+    let text = condition_of(&told, "SpecSynced").1;
     assert!(text.contains("failed to get release image 'registry.example.com/release:1'"), "{text}");
 }
 
@@ -233,7 +239,7 @@ async fn bad_objects_end_in_a_condition_that_says_what_to_do() {
 async fn a_cluster_that_others_installed_is_taken_in() {
     let site = Site::new("imported").await;
     let told = imported(&site).await;
-    assert_eq!(said(&told, "Stopped").0, "InstallationCompleted");
+    assert_eq!(condition_of(&told, "Stopped").0, "InstallationCompleted");
     let found = row(&site, "demo").await.cluster;
     assert_eq!(found.status, ClusterStatus::AddingHosts);
     assert_eq!(found.api_vip_dns_name.as_deref(), Some("api.demo.example.com"));

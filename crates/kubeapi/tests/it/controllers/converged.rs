@@ -54,7 +54,7 @@ async fn image(site: &Site, machine: &BareMetalHost, formats: &[&str]) {
 }
 
 /// Status and reason of a condition of an image.
-fn said<'a>(image: &'a PreprovisioningImage, kind: &str) -> (&'a str, &'a str) {
+fn condition_of<'a>(image: &'a PreprovisioningImage, kind: &str) -> (&'a str, &'a str) {
     let conditions = image.status.iter().flat_map(|status| &status.conditions);
     find(conditions, kind).map_or(("", ""), |entry| (entry.status.as_str(), entry.reason.as_str()))
 }
@@ -91,7 +91,7 @@ async fn a_machine_is_inspected_with_the_image_of_its_infra_env_and_installed() 
     image(&site, &own, &["iso", "initrd"]).await;
     // Nobody knows the InfraEnv yet.
     let waiting = until(&images, "node-0", |image: &PreprovisioningImage| {
-        said(image, "Ready") == ("False", "InfraEnvNotAvailable")
+        condition_of(image, "Ready") == ("False", "InfraEnvNotAvailable")
     })
     .await;
     assert!(finalizer::has(&waiting.metadata, names::PREPROVISIONING_IMAGE));
@@ -104,10 +104,10 @@ async fn a_machine_is_inspected_with_the_image_of_its_infra_env_and_installed() 
     site.merge::<InfraEnv>("rack", named).await;
 
     let ready = until(&images, "node-0", |image: &PreprovisioningImage| {
-        said(image, "Ready") == ("True", "InfraEnvAvailable")
+        condition_of(image, "Ready") == ("True", "InfraEnvAvailable")
     })
     .await;
-    assert_eq!(said(&ready, "Error"), ("False", "InfraEnvAvailable"));
+    assert_eq!(condition_of(&ready, "Error"), ("False", "InfraEnvAvailable"));
     let infra_env = site.api::<InfraEnv>().get("rack").await.unwrap();
     assert_eq!(infra_env.annotations()[annotation::ENABLE_IRONIC_AGENT], "true");
     let status = ready.status.clone().unwrap();

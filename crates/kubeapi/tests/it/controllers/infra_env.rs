@@ -11,13 +11,13 @@ use serde_json::json;
 use super::world::{Site, until, wait};
 
 /// Reason and message of the condition of an InfraEnv.
-fn said(object: &InfraEnv) -> (&str, &str) {
+fn condition_of(object: &InfraEnv) -> (&str, &str) {
     let conditions = object.status.iter().flat_map(|status| &status.conditions);
     conditions.last().map_or(("", ""), |condition| (condition.reason.as_str(), condition.message.as_str()))
 }
 
 fn is_available(object: &InfraEnv) -> bool {
-    said(object).0 == "InfraEnvAvailable"
+    condition_of(object).0 == "InfraEnvAvailable"
 }
 
 #[tokio::test]
@@ -27,8 +27,8 @@ async fn an_infra_env_comes_with_its_object_and_goes_with_it() {
     // The credentials come late.
     site.infra_env("rack", json!({"sshAuthorizedKey": "", "additionalNTPSources": ["ntp.example.com"]}))
         .await;
-    let failed = until(&api, "rack", |object| said(object).0 == "ImageCreationError").await;
-    assert!(said(&failed).1.contains("failed to find secret pull"), "{failed:#?}");
+    let failed = until(&api, "rack", |object| condition_of(object).0 == "ImageCreationError").await;
+    assert!(condition_of(&failed).1.contains("failed to find secret pull"), "{failed:#?}");
     site.pull_secret().await;
 
     let shown = until(&api, "rack", is_available).await;
@@ -113,22 +113,25 @@ async fn what_contradicts_is_told_and_what_is_missing_waited_for() {
     site.pull_secret().await;
     let api = site.api::<InfraEnv>();
     site.infra_env("bound", json!({"clusterRef": {"name": "none", "namespace": site.namespace}})).await;
-    let missing = until(&api, "bound", |object| said(object).0 == "MissingClusterDeployment").await;
-    assert!(said(&missing).1.contains("failed to get clusterDeployment with name none"), "{missing:#?}");
+    let missing = until(&api, "bound", |object| condition_of(object).0 == "MissingClusterDeployment").await;
+    assert!(
+        condition_of(&missing).1.contains("failed to get clusterDeployment with name none"),
+        "{missing:#?}"
+    );
 
     let both = json!({"ntpSources": ["a.example.com"], "additionalNTPSources": ["b.example.com"]});
     site.infra_env("both", both).await;
-    let refused = until(&api, "both", |object| said(object).0 == "ImageCreationError").await;
-    assert!(said(&refused).1.starts_with("Failed to create image: "), "{refused:#?}");
+    let refused = until(&api, "both", |object| condition_of(object).0 == "ImageCreationError").await;
+    assert!(condition_of(&refused).1.starts_with("Failed to create image: "), "{refused:#?}");
     // Mended by who wrote it.
     site.merge::<InfraEnv>("both", json!({"spec": {"ntpSources": null}})).await;
     until(&api, "both", is_available).await;
 
     site.infra_env("odd", json!({"imageType": "tiny"})).await;
-    let refused = until(&api, "odd", |object| said(object).0 == "ImageCreationError").await;
-    assert!(said(&refused).1.contains("spec.imageType"), "{refused:#?}");
+    let refused = until(&api, "odd", |object| condition_of(object).0 == "ImageCreationError").await;
+    assert!(condition_of(&refused).1.contains("spec.imageType"), "{refused:#?}");
     let mirrors = json!({"mirrorRegistryRef": {"name": "none", "namespace": site.namespace}});
     site.infra_env("mirrors", mirrors).await;
-    let refused = until(&api, "mirrors", |object| said(object).0 == "ImageCreationError").await;
-    assert!(said(&refused).1.contains("Failed to get referenced ConfigMap"), "{refused:#?}");
+    let refused = until(&api, "mirrors", |object| condition_of(object).0 == "ImageCreationError").await;
+    assert!(condition_of(&refused).1.contains("Failed to get referenced ConfigMap"), "{refused:#?}");
 }

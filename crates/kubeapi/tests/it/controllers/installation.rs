@@ -19,7 +19,7 @@ use kube::api::ListParams;
 use serde_json::json;
 
 use super::cluster::{deployment, image_set, install};
-use super::world::{Site, said, shared, until, wait};
+use super::world::{Site, condition_of, shared, until, wait};
 
 /// How long an installation may take.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -85,33 +85,33 @@ async fn a_cluster_is_installed_and_removed_by_manifests_alone() {
     }
     let installs = site.api();
     let ready = until(&installs, "demo", |object: &AgentClusterInstall| {
-        said(object, "RequirementsMet").0 == "ClusterIsReady"
-            && said(object, "Completed").0 == "InstallationOnHold"
+        condition_of(object, "RequirementsMet").0 == "ClusterIsReady"
+            && condition_of(object, "Completed").0 == "InstallationOnHold"
     });
     let ready = tokio::select! {
         ready = ready => ready,
         ended = &mut machines => panic!("the simulated hosts ended before the cluster was ready: {ended:?}"),
         () = tokio::time::sleep(READY) => panic!("the cluster does not get ready: {}", hosts_say(&site).await),
     };
-    assert_eq!(said(&ready, "Validated").0, "ValidationsPassing");
+    assert_eq!(condition_of(&ready, "Validated").0, "ValidationsPassing");
     site.merge::<AgentClusterInstall>("demo", json!({"spec": {"holdInstallation": false}})).await;
 
     site.install_says("demo", "Completed", "InstallationInProgress").await;
     let installed = tokio::time::timeout(LIMIT, async {
         loop {
             let object = site.api::<AgentClusterInstall>().get("demo").await.unwrap();
-            if said(&object, "Completed").0 == "InstallationCompleted" {
+            if condition_of(&object, "Completed").0 == "InstallationCompleted" {
                 return object;
             }
-            assert_ne!(said(&object, "Completed").0, "InstallationFailed", "{object:#?}");
+            assert_ne!(condition_of(&object, "Completed").0, "InstallationFailed", "{object:#?}");
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     })
     .await
     .unwrap();
-    assert_eq!(said(&installed, "Stopped").0, "InstallationCompleted");
+    assert_eq!(condition_of(&installed, "Stopped").0, "InstallationCompleted");
     assert_eq!(
-        said(&installed, "LastInstallationPreparationFailed").0,
+        condition_of(&installed, "LastInstallationPreparationFailed").0,
         "There is no failing prior preparation attempt"
     );
     // Open for more hosts, with the credentials in place.

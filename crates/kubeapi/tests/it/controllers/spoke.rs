@@ -22,7 +22,7 @@ use kube::{Api, Client, ResourceExt};
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, SanType};
 use serde_json::{Value, json};
 
-use super::agent::{boot, infra_env_id, register, said, state, tell};
+use super::agent::{boot, condition_of, infra_env_id, register, report_sufficient, state};
 use super::bare_metal_host::{machine, metal3, state as machine_state, told_address};
 use super::cluster::imported;
 use super::world::{Site, until, wait};
@@ -187,7 +187,7 @@ fn stage(agent: &Agent) -> &str {
 /// A host is installed for the cluster, up to its reboot.
 pub async fn reboots(site: &Site, host: HostKey, spec: Value) {
     let (agents, name) = (site.api::<Agent>(), host.host_id.to_string());
-    tell(site, host).await;
+    report_sufficient(site, host).await;
     reach_the_cluster(site, host).await;
     // One that was approved before is installed at once.
     until(&agents, &name, |agent: &Agent| matches!(state(agent), "known" | "installing")).await;
@@ -259,7 +259,7 @@ async fn a_host_joins_a_cluster_as_a_node() {
     let done = until(&agents, &id, |agent: &Agent| stage(agent) == "Done").await;
     assert_eq!(state(&done), "added-to-existing-cluster");
     assert_eq!(done.status.as_ref().unwrap().debug_info.as_ref().unwrap().state_info, "Done");
-    assert_eq!(said(&done, "Installed"), ("True", "InstallationCompleted"));
+    assert_eq!(condition_of(&done, "Installed"), ("True", "InstallationCompleted"));
     assert_eq!(nodes.get("worker-7").await.unwrap().labels()["example.com/zone"], "a");
     until(&pools, "worker", pauses(false)).await;
     for request in ["csr-stranger", "csr-other-address"] {
@@ -332,7 +332,7 @@ async fn an_installed_host_is_reclaimed_or_waits_for_somebody() {
     let host = register(&site, infra_env_id(&site, "pool").await).await;
     let (agents, id) = (site.api::<Agent>(), host.host_id.to_string());
     let is = |expected: &'static str| move |agent: &Agent| state(agent) == expected;
-    tell(&site, host).await;
+    report_sufficient(&site, host).await;
     until(&agents, &id, is("known-unbound")).await;
     let joining =
         json!({"clusterDeploymentName": {"name": "demo", "namespace": site.namespace}, "role": "worker"});
@@ -375,7 +375,7 @@ async fn an_installed_host_is_reclaimed_or_waits_for_somebody() {
     let pooled =
         until(&agents, &id, |agent: &Agent| state(agent) == "known-unbound" && left_to_do(agent).is_none())
             .await;
-    assert_eq!(said(&pooled, "Bound"), ("False", "Unbound"));
+    assert_eq!(condition_of(&pooled, "Bound"), ("False", "Unbound"));
     assert!(optional(nodes.get("worker-7.example.com").await).unwrap().is_none());
 
     // The cluster is away: somebody has to boot the host, and its node goes when the cluster is back.
@@ -385,17 +385,17 @@ async fn an_installed_host_is_reclaimed_or_waits_for_somebody() {
     spoke.hub.kube.stop_api();
     site.merge::<Agent>(&id, json!({"spec": {"clusterDeploymentName": null}})).await;
     let waiting = until(&agents, &id, is("unbinding-pending-user-action")).await;
-    assert_eq!(said(&waiting, "Bound"), ("False", "UnbindingPendingUserAction"));
+    assert_eq!(condition_of(&waiting, "Bound"), ("False", "UnbindingPendingUserAction"));
     boot(&site, host).await;
     let stuck = until(&agents, &id, |agent: &Agent| {
         left_to_do(agent).is_some_and(|(_, message)| message.contains("can't be reached"))
     })
     .await;
     assert_eq!(left_to_do(&stuck).unwrap().0, "worker-7.example.com");
-    until(&agents, &id, |agent: &Agent| said(agent, "SpecSynced").1 == "BackendError").await;
+    until(&agents, &id, |agent: &Agent| condition_of(agent, "SpecSynced").1 == "BackendError").await;
     spoke.hub.kube.start_api().unwrap();
     until(&agents, &id, |agent: &Agent| {
-        left_to_do(agent).is_none() && said(agent, "SpecSynced").1 == "SyncOK"
+        left_to_do(agent).is_none() && condition_of(agent, "SpecSynced").1 == "SyncOK"
     })
     .await;
     // Its set takes the machine away now that there is a host less.
@@ -449,8 +449,9 @@ async fn the_node_of_an_agent_goes_with_it_unless_it_is_to_stay() {
     let known = spoke.kubeconfig();
     site.merge::<Secret>("admin", json!({"stringData": {"kubeconfig": "none"}})).await;
     site.delete::<Agent>(&id).await;
-    let stuck = until(&agents, &id, |agent: &Agent| said(agent, "Cleanup").1 == "CleanupFailed").await;
-    assert_eq!(said(&stuck, "Cleanup").0, "False");
+    let stuck =
+        until(&agents, &id, |agent: &Agent| condition_of(agent, "Cleanup").1 == "CleanupFailed").await;
+    assert_eq!(condition_of(&stuck, "Cleanup").0, "False");
     site.merge::<Secret>("admin", json!({"stringData": {"kubeconfig": known}})).await;
     site.gone::<Agent>(&id).await;
     assert!(optional(nodes.get("worker-3").await).unwrap().is_none());
@@ -473,7 +474,8 @@ async fn a_cluster_that_is_away_holds_up_nobody_and_is_told_of() {
         let synced = conditions.into_iter().find(|condition| condition.r#type == "SpecSynced");
         synced.map_or(String::new(), |condition| condition.message.clone())
     };
-    let waiting = until(&agents, &id, |agent: &Agent| said(agent, "SpecSynced").1 == "BackendError").await;
+    let waiting =
+        until(&agents, &id, |agent: &Agent| condition_of(agent, "SpecSynced").1 == "BackendError").await;
     assert!(message(&waiting).contains("the API of the cluster can't be reached"), "{waiting:#?}");
     let install = site.install_says("demo", "SpecSynced", "BackendError").await;
     assert!(format!("{install:?}").contains("the API of the cluster can't be reached"), "{install:#?}");
@@ -495,8 +497,10 @@ async fn a_cluster_that_is_away_holds_up_nobody_and_is_told_of() {
     spoke.hub.kube.start_api().unwrap();
     site.merge::<Secret>("admin", bad(&spoke.kubeconfig())).await;
     spoke.node("worker-7", address(host)).await;
-    until(&agents, &id, |agent: &Agent| stage(agent) == "Joined" && said(agent, "SpecSynced").1 == "SyncOK")
-        .await;
+    until(&agents, &id, |agent: &Agent| {
+        stage(agent) == "Joined" && condition_of(agent, "SpecSynced").1 == "SyncOK"
+    })
+    .await;
     site.install_says("demo", "SpecSynced", "SyncOK").await;
 }
 

@@ -11,7 +11,7 @@ use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 use serde_json::json;
 
-use super::agent::{boot, infra_env_id, register, state, tell};
+use super::agent::{boot, infra_env_id, register, report_sufficient, state};
 use super::spoke::{Spoke, define_machines, joins, reboots, taken_in};
 use super::world::{Site, until, wait};
 
@@ -22,7 +22,7 @@ const HOLD: &str = "test.example.com/hold";
 async fn joined(site: &Site, spoke: &Spoke, pool: &str, node: &str) -> HostKey {
     let host = register(site, infra_env_id(site, pool).await).await;
     let (agents, id) = (site.api::<Agent>(), host.host_id.to_string());
-    tell(site, host).await;
+    report_sufficient(site, host).await;
     until(&agents, &id, |agent: &Agent| state(agent) == "known-unbound").await;
     let reference = json!({"name": "demo", "namespace": site.namespace});
     site.merge::<Agent>(&id, json!({"spec": {"clusterDeploymentName": reference, "role": "worker"}})).await;

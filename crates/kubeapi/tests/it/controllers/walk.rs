@@ -23,7 +23,7 @@ use k8s_openapi::api::core::v1::{Node, Secret};
 use kube::Api;
 use serde_json::{Value, json};
 
-use super::agent::{boot, infra_env_id, register, state, tell};
+use super::agent::{boot, infra_env_id, register, report_sufficient, state};
 use super::spoke::{Spoke, joins, reach, reach_the_cluster, reply};
 use super::world::{SILENCE, Shared, Site, shared, until, wait};
 
@@ -84,7 +84,7 @@ async fn the_document_is_typed_from_manifests_to_a_cluster_and_back() {
         .await;
     let host = register(&site, infra_env_id(&site, "pool").await).await;
     let agent = host.host_id.to_string();
-    tell(&site, host).await;
+    report_sufficient(&site, host).await;
     let typed = type_in(joining, &agent);
     comes(&site, &spoke, host).await;
     typed.await.unwrap();

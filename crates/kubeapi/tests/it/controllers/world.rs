@@ -338,7 +338,7 @@ impl Site {
 
     /// Waits until a condition of an AgentClusterInstall has a reason.
     pub async fn install_says(&self, name: &str, kind: &str, reason: &str) -> AgentClusterInstall {
-        until(&self.api(), name, |object: &AgentClusterInstall| said(object, kind).0 == reason).await
+        until(&self.api(), name, |object: &AgentClusterInstall| condition_of(object, kind).0 == reason).await
     }
 
     /// Names of the objects of a kind.
@@ -352,7 +352,7 @@ impl Site {
 }
 
 /// Reason and message of a condition of an AgentClusterInstall.
-pub fn said<'a>(object: &'a AgentClusterInstall, kind: &str) -> (&'a str, &'a str) {
+pub fn condition_of<'a>(object: &'a AgentClusterInstall, kind: &str) -> (&'a str, &'a str) {
     let mut conditions = object.status.iter().flat_map(|status| &status.conditions);
     let found = conditions.find(|condition| condition.r#type == kind);
     found.map_or(("", ""), |condition| (condition.reason.as_str(), condition.message.as_str()))

@@ -11,7 +11,7 @@ mod validate;
 use std::collections::BTreeMap;
 
 use assisted_crd::agent_install::agent_service_config::AgentServiceConfig;
-use assisted_kubeapi::operator::conditions::Problem;
+use assisted_kubeapi::operator::conditions::ReconcileError;
 use assisted_kubeapi::operator::desired::{Desired, Input, desired};
 use assisted_kubeapi::operator::environment::Environment;
 use assisted_kubeapi::operator::facts::{Facts, Fresh, Keys, OperatorPod};
@@ -85,7 +85,7 @@ pub fn fresh() -> Fresh {
     }
 }
 
-pub fn make(config: &AgentServiceConfig, facts: &Facts) -> Result<Desired, Problem> {
+pub fn make(config: &AgentServiceConfig, facts: &Facts) -> Result<Desired, ReconcileError> {
     desired(&Input { config, environment: &environment(), facts, fresh: &fresh(), hosted: None })
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use assisted_blob::Error as BlobError;
 use assisted_core::admission::manifest::{
-    LARGEST, MOST, Place, check, check_changeable, check_name, decode, no_cluster, not_distinct, other,
-    too_many,
+    LARGEST, MOST, ManifestPath, check, check_changeable, check_name, decode, no_cluster, not_distinct,
+    other, too_many,
 };
 use assisted_core::catalogue::feature::usage::Usages;
 use assisted_core::layering::input::architecture;
@@ -45,11 +45,11 @@ impl Files {
         let stored = self.cluster_of_manifests(cluster_id).await?;
         let folder = params.folder.unwrap_or(ManifestFolder::Manifests);
         let file = ManifestFile { cluster_id, folder, file_name: params.file_name };
-        check_name(file.place())?;
+        check_name(file.path())?;
         let content = decode_and_check(file.clone(), params.content).await?;
-        let objects = judged(&stored.record, &file, None, content.clone()).await?;
+        let objects = layering_objects(&stored.record, &file, None, content.clone()).await?;
         let _turn = self.manifests.lock(cluster_id).await;
-        self.check_distinct(file.place(), &stored.record).await?;
+        self.check_distinct(file.path(), &stored.record).await?;
         self.keep_manifest(caller, &file, content, Noted::added(&file, objects)).await?;
         Ok(response(file))
     }
@@ -74,9 +74,9 @@ impl Files {
             folder: params.updated_folder.unwrap_or(old.folder),
             file_name: params.updated_file_name.unwrap_or_else(|| old.file_name.clone()),
         };
-        check_name(old.place())?;
-        check_name(new.place())?;
-        let source = Keys::new(old.place()).map_err(Error::internal)?;
+        check_name(old.path())?;
+        check_name(new.path())?;
+        let source = Keys::new(old.path()).map_err(Error::internal)?;
         let _turn = self.manifests.lock(cluster_id).await;
         let content = match params.updated_content {
             // By the old name's ending (service-api §8).
@@ -89,9 +89,9 @@ impl Files {
             },
         };
         if new.file_name != old.file_name {
-            self.check_distinct(new.place(), &stored.record).await?;
+            self.check_distinct(new.path(), &stored.record).await?;
         }
-        let objects = judged(&stored.record, &new, Some(&old), content.clone()).await?;
+        let objects = layering_objects(&stored.record, &new, Some(&old), content.clone()).await?;
         let noted = Noted { removed: (new != old).then(|| path(&old)), ..Noted::added(&new, objects) };
         self.keep_manifest(caller, &new, content, noted).await?;
         if new != old {
@@ -109,7 +109,7 @@ impl Files {
         let stored = self.cluster_of_manifests(file.cluster_id).await?;
         check_changeable(&stored.record.cluster)?;
         // What no manifest can be called is not there.
-        let Ok(keys) = Keys::new(file.place()) else { return Ok(()) };
+        let Ok(keys) = Keys::new(file.path()) else { return Ok(()) };
         let _turn = self.manifests.lock(file.cluster_id).await;
         keys.delete(&self.blob).await?;
         let gone = Noted { removed: Some(path(&file)), ..Noted::default() };
@@ -130,13 +130,13 @@ impl Files {
         Ok(())
     }
 
-    async fn check_distinct(&self, place: Place<'_>, record: &ClusterRecord) -> Result<(), Error> {
-        let twin = Place { folder: other(place.folder), ..place };
+    async fn check_distinct(&self, path: ManifestPath<'_>, record: &ClusterRecord) -> Result<(), Error> {
+        let twin = ManifestPath { folder: other(path.folder), ..path };
         let mut taken = self.blob.exists(&Keys::new(twin).map_err(Error::internal)?.content).await?;
         if let Some(folder) = &record.generated_folder {
             taken |= self.blob.exists(&generated_content(twin, folder)?).await?;
         }
-        if taken { Err(not_distinct(place).into()) } else { Ok(()) }
+        if taken { Err(not_distinct(path).into()) } else { Ok(()) }
     }
 
     async fn keep_manifest(
@@ -146,11 +146,11 @@ impl Files {
         content: Bytes,
         noted: Noted,
     ) -> Result<(), Error> {
-        let keys = Keys::new(file.place()).map_err(Error::internal)?;
+        let keys = Keys::new(file.path()).map_err(Error::internal)?;
         if !self.blob.exists(&keys.content).await?
             && list(&self.blob, file.cluster_id, None).await?.len() >= MOST
         {
-            return Err(too_many(file.place()).into());
+            return Err(too_many(file.path()).into());
         }
         let (database, blob) = (Arc::clone(&self.database), self.blob.clone());
         let (caller, id) = (caller.clone(), file.cluster_id);
@@ -208,7 +208,7 @@ fn path(file: &ManifestFile) -> String {
 }
 
 /// What of a manifest matters to image mode, and fits it (ocl-day1 §B3.2, "W"). `old`: the file that it takes the place of.
-async fn judged(
+async fn layering_objects(
     record: &ClusterRecord,
     file: &ManifestFile,
     old: Option<&ManifestFile>,
@@ -230,11 +230,11 @@ async fn judged(
         })
         .collect();
     let enabled = layering::enabled(record).is_some();
-    let faults = upload::judge(&objects, &others, enabled, architecture(&record.cluster));
-    if faults.is_empty() {
+    let violations = upload::check(&objects, &others, enabled, architecture(&record.cluster));
+    if violations.is_empty() {
         return Ok(objects);
     }
-    let told: Vec<_> = faults.iter().take(10).map(ToString::to_string).collect();
+    let told: Vec<_> = violations.iter().take(10).map(ToString::to_string).collect();
     let (file, id) = (path(file), record.cluster.id);
     let text = format!("Manifest content of file {file} for cluster ID {id} is invalid: {}", told.join(" "));
     Err(Refusal::new(RefusalKind::Unprocessable, text).into())
@@ -267,12 +267,12 @@ async fn record_manifests(
 
 /// Decodes and judges a content apart from the requests of others: up to a mebibyte is parsed.
 async fn decode_and_check(file: ManifestFile, encoded: String) -> Result<Bytes, Error> {
-    let judge = move || {
-        let content = decode(file.place(), &encoded)?;
-        check(file.place(), &content)?;
+    let check = move || {
+        let content = decode(file.path(), &encoded)?;
+        check(file.path(), &content)?;
         Ok::<_, Refusal>(content)
     };
-    Ok(tokio::task::spawn_blocking(judge).await.map_err(Error::internal)??.into())
+    Ok(tokio::task::spawn_blocking(check).await.map_err(Error::internal)??.into())
 }
 
 fn response(file: ManifestFile) -> Manifest {

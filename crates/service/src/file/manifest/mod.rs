@@ -7,7 +7,7 @@ mod read;
 
 use std::sync::Arc;
 
-use assisted_core::admission::manifest::{Place, no_cluster};
+use assisted_core::admission::manifest::{ManifestPath, no_cluster};
 use assisted_core::model::cluster::ClusterRecord;
 use assisted_store::Stored;
 use assisted_wire::id::ClusterId;
@@ -27,8 +27,8 @@ pub struct ManifestFile {
 
 impl ManifestFile {
     /// The manifest as the rules name it.
-    fn place(&self) -> Place<'_> {
-        Place { cluster_id: self.cluster_id, folder: self.folder, file_name: &self.file_name }
+    fn path(&self) -> ManifestPath<'_> {
+        ManifestPath { cluster_id: self.cluster_id, folder: self.folder, file_name: &self.file_name }
     }
 }
 

@@ -38,11 +38,11 @@ impl Files {
     /// 404 when there is no such cluster or no such manifest.
     pub async fn download_cluster_manifest(&self, _: &Caller, file: ManifestFile) -> Result<File, Error> {
         let stored = self.cluster_of_manifests(file.cluster_id).await?;
-        let place = file.place();
-        let keys = Keys::new(place).map_err(|_| no_manifest(place))?;
+        let path = file.path();
+        let keys = Keys::new(path).map_err(|_| no_manifest(path))?;
         let mut contents = vec![keys.content];
         if let Some(folder) = &stored.record.generated_folder {
-            contents.push(generated_content(place, folder)?);
+            contents.push(generated_content(path, folder)?);
         }
         for content in contents {
             match File::open(&self.blob, &content, &file.file_name).await {
@@ -50,6 +50,6 @@ impl Files {
                 opened => return Ok(opened?),
             }
         }
-        Err(no_manifest(place).into())
+        Err(no_manifest(path).into())
     }
 }

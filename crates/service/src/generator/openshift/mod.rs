@@ -235,14 +235,14 @@ impl Openshift {
         Ok(Opened { session, release })
     }
 
-    /// What a release image says of itself, under the name by which it was asked for.
-    /// An image, and who opens it.
+    /// The reference of an image, and a session with the credentials that open it.
     fn session_for(&self, url: &str, secret: &Secret) -> Result<(Reference, Session), GenerateError> {
         let reference: Reference = url.parse().map_err(refused)?;
         let secret = PullSecret::parse(secret).map_err(refused)?;
         Ok((reference, self.registries.session(secret)))
     }
 
+    /// What a release image says of itself, under the name by which it was asked for.
     async fn read_release_image(&self, url: &str, secret: &Secret) -> Result<ReleaseImage, GenerateError> {
         let (reference, session) = self.session_for(url, secret)?;
         let release = session.release(&reference, image::host()).await.map_err(refused)?;

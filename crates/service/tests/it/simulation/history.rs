@@ -45,7 +45,7 @@ pub struct History {
 }
 
 /// Everything that was acknowledged is kept, was told once, and each replica says the same.
-pub async fn judge(world: &Arc<World>, histories: &[History]) {
+pub async fn check(world: &Arc<World>, histories: &[History]) {
     let caller = Caller::admin(Uuid::new_v4());
     let services: Vec<_> =
         world.replicas.iter().filter_map(Replica::service).map(|(_, service)| service).collect();

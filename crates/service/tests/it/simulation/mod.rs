@@ -50,7 +50,7 @@ async fn simulate(seed: u64) {
     let clients: Vec<_> = clients.collect();
     world.suffer(&plan).await;
     let histories: Vec<_> = join_all(clients).await.into_iter().map(Result::unwrap).collect();
-    history::judge(&world, &histories).await;
+    history::check(&world, &histories).await;
     drop(on_failure);
 }
 

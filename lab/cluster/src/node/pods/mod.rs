@@ -174,7 +174,7 @@ async fn report(pods: &Api<Pod>, pod: &Pod, node: &Node, phase: &str, state: Val
         match told {
             Ok(_) => return,
             Err(error) if crate::kube_api::is_absent(&error) => return,
-            Err(error) => warn!(pod = pod.name_any(), %error, "its state can't be told"),
+            Err(error) => warn!(pod = pod.name_any(), %error, "its state can't be reported"),
         }
         sleep(POLL_INTERVAL).await;
     }

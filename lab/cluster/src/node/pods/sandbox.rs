@@ -175,10 +175,10 @@ impl Maker<'_> {
         if let Some(secret) = &volume.secret {
             let name = secret.secret_name.as_deref().context("a volume names no secret")?;
             let data = self.secret(name, secret.optional == Some(true)).await?;
-            lay(&folder, data, secret.items.as_deref(), secret.default_mode)?;
+            write_volume(&folder, data, secret.items.as_deref(), secret.default_mode)?;
         } else if let Some(map) = &volume.config_map {
             let data = self.config_map(&map.name, map.optional == Some(true)).await?;
-            lay(&folder, data, map.items.as_deref(), map.default_mode)?;
+            write_volume(&folder, data, map.items.as_deref(), map.default_mode)?;
         } else if let Some(projected) = &volume.projected {
             self.project(&folder, projected).await?;
         } else if volume.empty_dir.is_none() {
@@ -195,10 +195,10 @@ impl Maker<'_> {
                 self.tokens.push(path);
             } else if let Some(map) = &source.config_map {
                 let data = self.config_map(&map.name, map.optional == Some(true)).await?;
-                lay(folder, data, map.items.as_deref(), None)?;
+                write_volume(folder, data, map.items.as_deref(), None)?;
             } else if let Some(secret) = &source.secret {
                 let data = self.secret(&secret.name, secret.optional == Some(true)).await?;
-                lay(folder, data, secret.items.as_deref(), None)?;
+                write_volume(folder, data, secret.items.as_deref(), None)?;
             } else if let Some(own) = &source.downward_api {
                 for item in own.items.iter().flatten() {
                     let field = item.field_ref.as_ref().map(|field| field.field_path.as_str());
@@ -216,7 +216,7 @@ impl Maker<'_> {
 }
 
 /// Writes what a secret or a map holds: all of it, or the keys that are named.
-fn lay(folder: &Path, mut data: Data, items: Option<&[KeyToPath]>, mode: Option<i32>) -> Result<()> {
+fn write_volume(folder: &Path, mut data: Data, items: Option<&[KeyToPath]>, mode: Option<i32>) -> Result<()> {
     let mode_of = |mode: Option<i32>| mode.and_then(|mode| u32::try_from(mode).ok()).unwrap_or(0o644) & 0o777;
     match items {
         None => {
@@ -254,12 +254,12 @@ mod tests {
         let data = || Data::from([("a".to_owned(), b"1".to_vec()), ("b".to_owned(), b"2".to_vec())]);
         let item =
             |key: &str, path: &str| KeyToPath { key: key.into(), path: path.into(), mode: Some(0o400) };
-        lay(dir.path(), data(), Some(&[item("b", "token")]), None).unwrap();
+        write_volume(dir.path(), data(), Some(&[item("b", "token")]), None).unwrap();
         assert_eq!(files::text(dir.path().join("token")).unwrap(), "2");
         assert!(!dir.path().join("a").exists());
-        assert!(lay(dir.path(), data(), Some(&[item("c", "x")]), None).is_err());
-        assert!(lay(dir.path(), data(), Some(&[item("a", "../x")]), None).is_err());
-        lay(dir.path(), data(), None, None).unwrap();
+        assert!(write_volume(dir.path(), data(), Some(&[item("c", "x")]), None).is_err());
+        assert!(write_volume(dir.path(), data(), Some(&[item("a", "../x")]), None).is_err());
+        write_volume(dir.path(), data(), None, None).unwrap();
         assert!(dir.path().join("a").exists());
     }
 }

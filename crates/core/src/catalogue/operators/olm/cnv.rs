@@ -91,14 +91,17 @@ fn base(single_node: bool, role: HostRole) -> OperatorRequirements {
 
 impl Behaviour for Cnv {
     fn requirements(&self, host: &HostView<'_>) -> OperatorRequirements {
-        let base = base(topology::is_single_node(host.cluster), host.role);
-        let of_devices = match host.role {
+        let base = base(topology::is_single_node(host.cluster), host.selection.role);
+        let of_devices = match host.selection.role {
             HostRole::Worker | HostRole::AutoAssign => true,
             HostRole::Master | HostRole::Bootstrap => topology::is_single_node(host.cluster),
             HostRole::Arbiter => false,
         };
-        let devices =
-            host.inventory.filter(|_| of_devices).map_or(0, |inventory| devices(inventory, host.policy()));
+        let devices = host
+            .selection
+            .inventory
+            .filter(|_| of_devices)
+            .map_or(0, |inventory| devices(inventory, host.policy()));
         OperatorRequirements {
             ram_mib: base.ram_mib.saturating_add(devices.saturating_mul(MIB_PER_DEVICE)),
             ..base
@@ -126,7 +129,7 @@ impl Behaviour for Cnv {
     }
 
     fn check_host(&self, host: &HostView<'_>) -> Outcome {
-        let Some(inventory) = host.inventory else {
+        let Some(inventory) = host.selection.inventory else {
             return Outcome::awaits_inventory("Missing Inventory in some of the hosts");
         };
         let cpu = inventory.cpu.as_ref();
@@ -141,7 +144,7 @@ impl Behaviour for Cnv {
         if has_hostpath(PlannedCluster::of(host.cluster), host.policy()) {
             let gib = host.policy().cnv_sno_pool_size_request_hpp_gib;
             let least = gib.saturating_mul(GIB);
-            let chosen = disk::chosen(&host.host.record.host);
+            let chosen = disk::chosen(&host.selection.host.record.host);
             let fits = inventory.disks.iter().flatten().any(|each| {
                 matches!(each.drive_type, Some(DriveType::Ssd | DriveType::Hdd))
                     && each.size_bytes > least
@@ -158,7 +161,7 @@ impl Behaviour for Cnv {
                 .remedy("Attach one more disk to the machine.");
             }
         }
-        if host.role == HostRole::AutoAssign {
+        if host.selection.role == HostRole::AutoAssign {
             return Outcome::failure("All host roles must be assigned to enable OpenShift Virtualization")
                 .measured("a role that is left to the service")
                 .required("a role")

@@ -31,7 +31,7 @@ struct Kmm;
 
 impl Behaviour for Kmm {
     fn check_host(&self, host: &HostView<'_>) -> Outcome {
-        let Some(inventory) = host.inventory else {
+        let Some(inventory) = host.selection.inventory else {
             return Outcome::awaits_inventory("Missing inventory in the host");
         };
         without_secure_boot(inventory, "modules")

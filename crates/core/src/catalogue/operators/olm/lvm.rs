@@ -48,7 +48,7 @@ struct Lvm;
 
 impl Behaviour for Lvm {
     fn requirements(&self, host: &HostView<'_>) -> OperatorRequirements {
-        let stores = match host.role {
+        let stores = match host.selection.role {
             HostRole::Arbiter => false,
             HostRole::Master | HostRole::Bootstrap => host.masters_schedulable_forced(),
             HostRole::Worker | HostRole::AutoAssign => true,
@@ -73,10 +73,10 @@ impl Behaviour for Lvm {
     }
 
     fn check_host(&self, host: &HostView<'_>) -> Outcome {
-        let Some(inventory) = host.inventory else {
+        let Some(inventory) = host.selection.inventory else {
             return Outcome::awaits_inventory("Missing Inventory in the host");
         };
-        let stores = match host.role {
+        let stores = match host.selection.role {
             HostRole::Worker => true,
             HostRole::Arbiter => false,
             HostRole::Master | HostRole::Bootstrap | HostRole::AutoAssign => {
@@ -84,7 +84,7 @@ impl Behaviour for Lvm {
             }
         };
         if !stores {
-            return if host.role == HostRole::AutoAssign {
+            return if host.selection.role == HostRole::AutoAssign {
                 Outcome::failure(
                     "For Logical Volume Manager Standard Mode, host role must be assigned to master or worker.",
                 )
@@ -96,7 +96,7 @@ impl Behaviour for Lvm {
             };
         }
         let least_gb = engine_gb(host.cluster);
-        let disks = Candidates::of(&host.host.record.host, inventory, least_gb);
+        let disks = Candidates::of(&host.selection.host.record.host, inventory, least_gb);
         let minimum = if least_gb > 0 { format!(" of {least_gb}GB minimum") } else { String::new() };
         let outcome = if disks.large_enough > 0 {
             Outcome::success("")

@@ -45,7 +45,7 @@ struct Mce;
 
 impl Behaviour for Mce {
     fn requirements(&self, host: &HostView<'_>) -> OperatorRequirements {
-        match host.assigned {
+        match host.selection.assigned {
             HostRole::Arbiter => OperatorRequirements::default(),
             _ if topology::is_single_node(host.cluster) => OperatorRequirements::with_gib(8, 32),
             _ => OperatorRequirements::with_gib(4, 16),

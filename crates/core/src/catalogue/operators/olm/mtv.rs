@@ -52,7 +52,7 @@ fn extra(policy: &policy::Operators) -> OperatorRequirements {
 
 impl Behaviour for Mtv {
     fn requirements(&self, host: &HostView<'_>) -> OperatorRequirements {
-        if host.assigned == HostRole::Arbiter {
+        if host.selection.assigned == HostRole::Arbiter {
             OperatorRequirements::default()
         } else {
             extra(host.policy())

@@ -108,13 +108,13 @@ impl Behaviour for Odf {
     fn requirements(&self, host: &HostView<'_>) -> OperatorRequirements {
         let policy = host.policy();
         let mode = Mode::of(host.assigned_of_all(), policy);
-        let Some(mode) = mode.filter(|mode| mode.runs_on(host.assigned)) else {
+        let Some(mode) = mode.filter(|mode| mode.runs_on(host.selection.assigned)) else {
             return OperatorRequirements::default();
         };
         let least_gb = policy.odf_min_disk_size_gb;
-        let disks = host
-            .inventory
-            .map_or(0, |inventory| Candidates::of(&host.host.record.host, inventory, least_gb).large_enough);
+        let disks = host.selection.inventory.map_or(0, |inventory| {
+            Candidates::of(&host.selection.host.record.host, inventory, least_gb).large_enough
+        });
         let disks = if mode == Mode::Compact { disks.max(1) } else { disks };
         let base = mode.base(policy);
         let each = OperatorRequirements::with_gib(policy.odf_per_disk_cpu_count, policy.odf_per_disk_ram_gib);
@@ -148,11 +148,11 @@ impl Behaviour for Odf {
     }
 
     fn check_host(&self, host: &HostView<'_>) -> Outcome {
-        let Some(inventory) = host.inventory else {
+        let Some(inventory) = host.selection.inventory else {
             return Outcome::awaits_inventory("Missing Inventory in the host.");
         };
         let roles = host.assigned_of_all();
-        if host.assigned == HostRole::AutoAssign && roles.total() != 3 {
+        if host.selection.assigned == HostRole::AutoAssign && roles.total() != 3 {
             return Outcome::pending(
                 "Auto-assigning roles for hosts with ODF is allowed only for clusters with exactly three hosts. For \
                  other scenarios, please manually assign the host role as either a control plane node or a worker.",
@@ -161,11 +161,11 @@ impl Behaviour for Odf {
             .remedy("Give each host a role.");
         }
         let policy = host.policy();
-        let Some(mode) = Mode::of(roles, policy).filter(|mode| mode.runs_on(host.assigned)) else {
+        let Some(mode) = Mode::of(roles, policy).filter(|mode| mode.runs_on(host.selection.assigned)) else {
             return Outcome::success("");
         };
         let least_gb = policy.odf_min_disk_size_gb.saturating_add(engine_gb(host.cluster));
-        let disks = Candidates::of(&host.host.record.host, inventory, least_gb);
+        let disks = Candidates::of(&host.selection.host.record.host, inventory, least_gb);
         match disks {
             Candidates { large_enough: 1.., .. } => {
                 Outcome::success("").measured(format!("{} disks to store on", disks.large_enough))

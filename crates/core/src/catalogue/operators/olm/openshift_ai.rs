@@ -67,7 +67,11 @@ pub(crate) fn gpu_support(cluster: &Cluster) -> Outcome {
 
 impl Behaviour for OpenshiftAi {
     fn requirements(&self, host: &HostView<'_>) -> OperatorRequirements {
-        if host.role == HostRole::Worker { extra(host.policy()) } else { OperatorRequirements::default() }
+        if host.selection.role == HostRole::Worker {
+            extra(host.policy())
+        } else {
+            OperatorRequirements::default()
+        }
     }
 
     fn preflight(&self, _: PlannedCluster<'_>, policy: &policy::Operators) -> Preflight {
@@ -75,7 +79,7 @@ impl Behaviour for OpenshiftAi {
     }
 
     fn check_host(&self, host: &HostView<'_>) -> Outcome {
-        let Some(inventory) = host.inventory else {
+        let Some(inventory) = host.selection.inventory else {
             return Outcome::awaits_inventory("Missing inventory in the host");
         };
         let (has, needs) = (resources(inventory), self.requirements(host));

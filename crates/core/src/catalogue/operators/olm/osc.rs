@@ -51,7 +51,11 @@ fn extra(policy: &policy::Operators) -> OperatorRequirements {
 
 impl Behaviour for Osc {
     fn requirements(&self, host: &HostView<'_>) -> OperatorRequirements {
-        if host.role == HostRole::Arbiter { OperatorRequirements::default() } else { extra(host.policy()) }
+        if host.selection.role == HostRole::Arbiter {
+            OperatorRequirements::default()
+        } else {
+            extra(host.policy())
+        }
     }
 
     fn preflight(&self, _: PlannedCluster<'_>, policy: &policy::Operators) -> Preflight {

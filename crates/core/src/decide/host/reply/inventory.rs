@@ -67,7 +67,7 @@ fn measure_interfaces(draft: &mut WorkingCopy<'_>, new: &Inventory) {
     }
 }
 
-/// Judges the disks of an inventory anew, keeps it, and chooses the disks that follow from it.
+/// Checks the disks of an inventory anew, keeps it, and chooses the disks that follow from it.
 pub(crate) fn evaluate(facts: &Facts, host: &mut HostFacts, mut inventory: Inventory) -> Result<(), Refusal> {
     disk::fill_ids(&mut inventory);
     annotate(facts, host, &mut inventory).map_err(Refusal::internal)?;

@@ -22,8 +22,8 @@ use crate::validation::testing::{self, InventoryBuilder, explains_itself, facts,
 /// What the API shows of a validation of the first host: status and message; `None`: nothing.
 fn shown(facts: &Facts, id: Id) -> Option<(Status, String)> {
     let results = evaluate(facts, &facts.hosts[0]).unwrap();
-    let entry =
-        results.get(id).unwrap_or_else(|| panic!("{id} was not evaluated ({}, step 3)", coverage::RECIPE));
+    let recipe = coverage::recipe(id.as_str());
+    let entry = results.get(id).unwrap_or_else(|| panic!("{id} was not evaluated ({recipe}, step 3)"));
     assert_eq!(entry.condition, matches!(entry.outcome.status, Status::Success | Status::Disabled), "{id}");
     coverage::see(id, &entry.outcome);
     explains_itself(id.as_str(), &entry.outcome);

@@ -41,7 +41,7 @@ fn ready() -> Counts {
 }
 
 /// Status, reason and message of a condition.
-fn said<'a>(status: &'a AgentClusterInstallStatus, kind: &str) -> (&'a str, &'a str, &'a str) {
+fn condition_of<'a>(status: &'a AgentClusterInstallStatus, kind: &str) -> (&'a str, &'a str, &'a str) {
     let condition = status.conditions.iter().find(|condition| condition.r#type == kind).unwrap();
     (&condition.status, &condition.reason, &condition.message)
 }
@@ -147,10 +147,10 @@ fn each_status_of_a_cluster_is_told() {
             ("Failed", failed),
             ("Stopped", stopped),
         ] {
-            let (value, reason, _) = said(&status, kind);
+            let (value, reason, _) = condition_of(&status, kind);
             assert_eq!(format!("{value} {reason}"), expected, "{state} {kind}");
         }
-        assert_eq!(said(&status, "SpecSynced").1, "SyncOK");
+        assert_eq!(condition_of(&status, "SpecSynced").1, "SyncOK");
         assert_eq!(status.debug_info.unwrap().state, state);
     }
 }
@@ -161,34 +161,40 @@ fn what_is_missing_is_counted_and_failures_stand_in_order() {
     let mut counts = ready();
     counts.known.masters = 2;
     let shown = status(None, &seen(Some(&cluster_ready), &counts), &at(1));
-    assert_eq!(said(&shown, "RequirementsMet").1, "InsufficientAgents");
+    assert_eq!(condition_of(&shown, "RequirementsMet").1, "InsufficientAgents");
     let preparation = "LastInstallationPreparationFailed";
     let never = "Cluster preparation has never been performed for this cluster";
-    assert_eq!(said(&shown, preparation), ("False", never, ""));
+    assert_eq!(condition_of(&shown, preparation), ("False", never, ""));
     let last = json!({"last-installation-preparation": {"status": "failed", "reason": "away"}});
     let failed = status(None, &seen(Some(&cluster(&last)), &counts), &at(1));
-    assert_eq!(said(&failed, preparation), ("True", "The last installation preparation failed", "away"));
     assert_eq!(
-        said(&shown, "RequirementsMet").2,
+        condition_of(&failed, preparation),
+        ("True", "The last installation preparation failed", "away")
+    );
+    assert_eq!(
+        condition_of(&shown, "RequirementsMet").2,
         "The cluster currently requires exactly 3 master agents, 0 arbiter agents and 0 worker agents, but currently \
          registered 2 master agents, 0 arbiter agents and 0 worker agents"
     );
     let counts = Counts { unsynced: 1, ..ready() };
     let shown = status(None, &seen(Some(&cluster_ready), &counts), &at(1));
-    assert_eq!(said(&shown, "RequirementsMet").1, "UnsyncedAgents");
+    assert_eq!(condition_of(&shown, "RequirementsMet").1, "UnsyncedAgents");
     let counts = Counts { approved: 1, ..ready() };
     let shown = status(None, &seen(Some(&cluster_ready), &counts), &at(1));
-    assert_eq!(said(&shown, "RequirementsMet").1, "UnapprovedAgents");
-    assert_eq!(said(&shown, "RequirementsMet").2, "The installation is pending on the approval of 2 agents");
+    assert_eq!(condition_of(&shown, "RequirementsMet").1, "UnapprovedAgents");
+    assert_eq!(
+        condition_of(&shown, "RequirementsMet").2,
+        "The installation is pending on the approval of 2 agents"
+    );
     let held = Observed { held: true, ..seen(Some(&cluster_ready), &counts) };
-    assert_eq!(said(&status(None, &held, &at(1)), "Completed").1, "InstallationOnHold");
+    assert_eq!(condition_of(&status(None, &held, &at(1)), "Completed").1, "InstallationOnHold");
 
     let insufficient = cluster(&json!({"status": "insufficient"}));
     let shown = status(None, &seen(Some(&insufficient), &counts), &at(1));
-    assert_eq!(said(&shown, "Validated").2, "The cluster's validations are failing: first,second");
+    assert_eq!(condition_of(&shown, "Validated").2, "The cluster's validations are failing: first,second");
     let unjudged = cluster(&json!({"status": "insufficient", "validations_info": ""}));
     let shown = status(None, &seen(Some(&unjudged), &counts), &at(1));
-    assert_eq!(said(&shown, "Validated").1, "ValidationsUnknown");
+    assert_eq!(condition_of(&shown, "Validated").1, "ValidationsUnknown");
 }
 
 #[test]
@@ -199,15 +205,15 @@ fn nothing_changes_where_nothing_is_new_and_a_lost_cluster_is_told() {
     seen.events_url = "tomorrow's";
     assert_eq!(status(Some(&first), &seen, &at(2)), first);
 
-    let problem = Problem::backend("away");
+    let problem = SyncError::backend("away");
     let lost = Observed { cluster: None, problem: Some(&problem), ..seen };
     let shown = status(Some(&first), &lost, &at(3));
     for kind in ["RequirementsMet", "Validated", "Completed", "Failed", "Stopped"] {
-        assert_eq!(said(&shown, kind), ("Unknown", "NotAvailable", "Information not available"));
+        assert_eq!(condition_of(&shown, kind), ("Unknown", "NotAvailable", "Information not available"));
     }
     assert_eq!(shown.debug_info, Some(DebugInfo::default()));
     assert_eq!(
-        said(&shown, "SpecSynced"),
+        condition_of(&shown, "SpecSynced"),
         ("False", "BackendError", "The Spec could not be synced due to backend error: away")
     );
 }
@@ -234,11 +240,11 @@ fn images_of_nodes_are_told_in_image_mode_alone() {
         ("failed", "False Failed"),
     ] {
         let shown = shown(&plain, state, "RUN exits with 1");
-        let (value, reason, message) = said(&shown, "OnClusterLayering");
+        let (value, reason, message) = condition_of(&shown, "OnClusterLayering");
         assert_eq!((format!("{value} {reason}").as_str(), message), (expected, "RUN exits with 1"));
     }
     // Whoever switches it off sees that it is off.
     let on = shown(&plain, "pending", "");
     let off = status(Some(&on), &seen(Some(&cluster), &counts), &at(3));
-    assert_eq!(said(&off, "OnClusterLayering").1, "Disabled");
+    assert_eq!(condition_of(&off, "OnClusterLayering").1, "Disabled");
 }

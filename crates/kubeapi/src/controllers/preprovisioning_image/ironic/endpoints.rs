@@ -13,7 +13,7 @@ use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 
 use super::NAMESPACE;
-use crate::Problem;
+use crate::SyncError;
 use crate::cluster::install_of;
 use crate::controllers::cache::get;
 use crate::controllers::hub::Shared;
@@ -28,20 +28,22 @@ const NOT_RUNNING: &str = "unable to determine inspector IP, check if metal3 pod
 ///
 /// # Errors
 /// It is not found.
-pub(super) async fn find(hub: &Shared, object: &InfraEnv) -> Result<String, Problem> {
+pub(super) async fn find(hub: &Shared, object: &InfraEnv) -> Result<String, SyncError> {
     let chain = |error: &kube::Error| assisted_base::error::chain(error);
     let settings = Api::<Provisioning>::all(hub.client.clone()).get(SETTINGS).await;
     let settings = settings
-        .map_err(|error| Problem::backend(format!("unable to read Provisioning CR: {}", chain(&error))))?;
+        .map_err(|error| SyncError::backend(format!("unable to read Provisioning CR: {}", chain(&error))))?;
     let addresses = match of_network(&settings.spec) {
         Some(address) => vec![address],
         None => {
             let pods = hub.api::<Pod>(NAMESPACE).list(&ListParams::default().labels(METAL3)).await;
-            let pods = pods.map_err(|error| Problem::backend(format!("{NOT_RUNNING}: {}", chain(&error))))?;
+            let pods =
+                pods.map_err(|error| SyncError::backend(format!("{NOT_RUNNING}: {}", chain(&error))))?;
             of_pods(&pods.items)
         }
     };
-    let chosen = choose(&addresses, wants_ipv6(hub, object)).ok_or_else(|| Problem::backend(NOT_RUNNING))?;
+    let chosen =
+        choose(&addresses, wants_ipv6(hub, object)).ok_or_else(|| SyncError::backend(NOT_RUNNING))?;
     Ok(match chosen {
         IpAddr::V4(address) => format!("https://{address}"),
         IpAddr::V6(address) => format!("https://[{address}]"),

@@ -9,7 +9,7 @@ use assisted_kube::error::optional;
 use assisted_service::object::DescribedInfraEnv;
 use k8s_openapi::api::core::v1::Secret;
 
-use crate::Problem;
+use crate::SyncError;
 use crate::controllers::hub::{Hub, Shared};
 use crate::objects::secret_value;
 use image::Images;
@@ -43,7 +43,7 @@ impl Ironic {
         hub: &Hub,
         object: &InfraEnv,
         known: &DescribedInfraEnv,
-    ) -> Result<String, Problem> {
+    ) -> Result<String, SyncError> {
         let customization = customization(hub).await?;
         let (api, inspector) = match &customization {
             Some(found) => (found.api.clone(), found.inspector.clone()),
@@ -62,16 +62,16 @@ impl Ironic {
             proxy: infra_env.proxy.as_ref(),
             has_static_network: !infra_env.static_network_config.is_empty(),
         });
-        let made = made.map_err(|error| Problem::backend(error.to_string()))?;
-        let json = made.to_json().map_err(|error| Problem::backend(error.to_string()))?;
-        String::from_utf8(json).map_err(|error| Problem::backend(error.to_string()))
+        let made = made.map_err(|error| SyncError::backend(error.to_string()))?;
+        let json = made.to_json().map_err(|error| SyncError::backend(error.to_string()))?;
+        String::from_utf8(json).map_err(|error| SyncError::backend(error.to_string()))
     }
 }
 
 /// What metal3's own images are made with, if metal3 tells. The Secret is somebody else's: it is not labelled.
-async fn customization(hub: &Shared) -> Result<Option<Customization>, Problem> {
+async fn customization(hub: &Shared) -> Result<Option<Customization>, SyncError> {
     let found = optional(hub.api::<Secret>(NAMESPACE).get(CUSTOMIZATION).await);
-    let found = found.map_err(|error| Problem::backend(assisted_base::error::chain(&error)))?;
+    let found = found.map_err(|error| SyncError::backend(assisted_base::error::chain(&error)))?;
     Ok(found.as_ref().and_then(read))
 }
 

@@ -15,7 +15,7 @@ use self::objects::{
     role_binding, secret, secret_name,
 };
 use super::apply::apply;
-use crate::Problem;
+use crate::SyncError;
 use crate::controllers::hub::Shared;
 
 impl Shared {
@@ -28,15 +28,15 @@ impl Shared {
         cluster: &ObjectKey,
         host: HostKey,
         node: &str,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), SyncError> {
         let settings = self.service.settings();
         let token = self.service.access().token(TokenResource::InfraEnv(host.infra_env_id)).await;
-        let token = token.map_err(|error| Problem::from(&error))?;
+        let token = token.map_err(|error| SyncError::from(&error))?;
         let authority = match settings.http.service_ca_cert_path.as_str() {
             "" => String::new(),
-            path => tokio::fs::read_to_string(path)
-                .await
-                .map_err(|error| Problem::backend(format!("SERVICE_CA_CERT_PATH can't be read: {error}")))?,
+            path => tokio::fs::read_to_string(path).await.map_err(|error| {
+                SyncError::backend(format!("SERVICE_CA_CERT_PATH can't be read: {error}"))
+            })?,
         };
         let wanted = Wanted {
             host,
@@ -49,7 +49,7 @@ impl Shared {
             authority,
         };
         let started = self.in_spoke(cluster, |client| start(client, wanted)).await;
-        started.map_err(|error| Problem::from(&error))
+        started.map_err(|error| SyncError::from(&error))
     }
 }
 

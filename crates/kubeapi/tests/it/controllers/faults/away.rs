@@ -10,7 +10,7 @@ use kube::Api;
 use kube::api::{WatchEvent, WatchParams};
 use serde_json::json;
 
-use super::super::agent::{infra_env_id, register, said};
+use super::super::agent::{condition_of, infra_env_id, register};
 use super::super::world::{until, wait};
 use super::Lone;
 
@@ -29,7 +29,7 @@ async fn what_happens_while_the_api_server_is_away_is_made_up_for() {
     site.infra_env("pool", json!({})).await;
     let pool = infra_env_id(&site, "pool").await;
     let first = register(&site, pool).await.host_id.to_string();
-    until(&site.api(), &first, |agent: &Agent| said(agent, "SpecSynced").1 == "SyncOK").await;
+    until(&site.api(), &first, |agent: &Agent| condition_of(agent, "SpecSynced").1 == "SyncOK").await;
 
     // Hosts come all the same: the service does not end with its API server.
     tokio::task::block_in_place(|| hub.kube.stop_api());
@@ -40,7 +40,7 @@ async fn what_happens_while_the_api_server_is_away_is_made_up_for() {
     assert!(attempts < ATTEMPTS, "{attempts} connections within {AWAY:?}");
     tokio::task::block_in_place(|| hub.kube.start_api().unwrap());
 
-    until(&site.api(), &second, |agent: &Agent| said(agent, "SpecSynced").1 == "SyncOK").await;
+    until(&site.api(), &second, |agent: &Agent| condition_of(agent, "SpecSynced").1 == "SyncOK").await;
     site.merge::<Agent>(&first, json!({"spec": {"hostname": "after"}})).await;
     wait("the name does not come", || async {
         let key = assisted_core::model::host::HostKey { infra_env_id: pool, host_id: first.parse().unwrap() };
@@ -71,7 +71,7 @@ async fn a_watch_that_has_expired_misses_nothing() {
     let pool = infra_env_id(&site, "pool").await;
     let host = register(&site, pool).await.host_id.to_string();
     let agents = site.api::<Agent>();
-    let agent = until(&agents, &host, |agent: &Agent| said(agent, "SpecSynced").1 == "SyncOK").await;
+    let agent = until(&agents, &host, |agent: &Agent| condition_of(agent, "SpecSynced").1 == "SyncOK").await;
     let row =
         async || site.service.infra_envs().of_object(&site.key("pool")).await.unwrap().unwrap().infra_env;
     assert!(row().await.static_network_config.contains("192.0.2.2"));
@@ -92,7 +92,7 @@ async fn a_watch_that_has_expired_misses_nothing() {
     hub.network.open(false);
 
     infra_env_id(&site, "other").await;
-    let again = until(&agents, &host, |agent: &Agent| said(agent, "SpecSynced").1 == "SyncOK").await;
+    let again = until(&agents, &host, |agent: &Agent| condition_of(agent, "SpecSynced").1 == "SyncOK").await;
     assert_ne!(agent.metadata.uid, again.metadata.uid);
     wait("the time server does not come", || async {
         row().await.additional_ntp_sources == "time.example.com"

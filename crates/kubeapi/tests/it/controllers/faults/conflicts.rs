@@ -10,7 +10,7 @@ use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use kube::ResourceExt;
 use serde_json::json;
 
-use super::super::agent::{infra_env_id, register, said, tell};
+use super::super::agent::{condition_of, infra_env_id, register, report_sufficient};
 use super::super::cluster::{deployment, image_set, install};
 use super::super::world::{Site, until, wait};
 
@@ -30,7 +30,7 @@ async fn a_storm_of_conflicts_ends_where_it_should_and_leaves_silence() {
     site.infra_env("demo", reference).await;
     let host: HostKey = register(&site, infra_env_id(&site, "demo").await).await;
     let name = host.host_id.to_string();
-    until(&site.api(), &name, |agent: &Agent| said(agent, "SpecSynced").1 == "SyncOK").await;
+    until(&site.api(), &name, |agent: &Agent| condition_of(agent, "SpecSynced").1 == "SyncOK").await;
 
     for round in 0..WRITES {
         // Everything that the controllers write, finalizers and owners included, goes and comes again.
@@ -42,7 +42,7 @@ async fn a_storm_of_conflicts_ends_where_it_should_and_leaves_silence() {
         if round == WRITES / 2 {
             site.merge::<Agent>(&name, json!({"spec": {"hostname": "in-the-storm"}})).await;
             site.merge::<ClusterDeployment>("demo", json!({"spec": {"baseDomain": "example.org"}})).await;
-            tell(&site, host).await;
+            report_sufficient(&site, host).await;
         }
     }
     wait("the host does not get its name", || async {
@@ -61,7 +61,7 @@ async fn a_storm_of_conflicts_ends_where_it_should_and_leaves_silence() {
             && agent.metadata.owner_references.is_some()
     })
     .await;
-    assert_eq!(said(&agent, "SpecSynced"), ("True", "SyncOK"));
+    assert_eq!(condition_of(&agent, "SpecSynced"), ("True", "SyncOK"));
     let kept = until(&site.api(), "demo", |object: &AgentClusterInstall| {
         object.metadata.finalizers.is_some() && object.metadata.owner_references.is_some()
     })

@@ -10,7 +10,7 @@ use assisted_crd::labels::finalizer as names;
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::{Value, json};
 
-use super::super::agent::{infra_env_id, register, said};
+use super::super::agent::{condition_of, infra_env_id, register};
 use super::super::cluster::{deployment, image_set, install};
 use super::super::world::{Site, until};
 use super::Lone;
@@ -75,7 +75,7 @@ async fn objects_go_in_any_order() {
     }
     for host in &hosts {
         let name = host.host_id.to_string();
-        until(&site.api(), &name, |agent: &Agent| said(agent, "SpecSynced").1 == "SyncOK").await;
+        until(&site.api(), &name, |agent: &Agent| condition_of(agent, "SpecSynced").1 == "SyncOK").await;
     }
 
     // What they refer to goes first in every other set's eyes: it is one for all.

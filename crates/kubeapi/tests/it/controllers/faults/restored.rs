@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use std::fmt::Debug;
 
-use super::super::agent::{infra_env_id, register, said, tell};
+use super::super::agent::{condition_of, infra_env_id, register, report_sufficient};
 use super::super::cluster::{deployment, image_set, install};
 use super::super::world::{Site, serving, until, wait};
 use super::Lone;
@@ -66,7 +66,7 @@ async fn objects_of_a_backup_belong_to_their_rows_and_to_each_other() {
     install(&site, "demo", json!({})).await;
     site.infra_env("demo", json!({"clusterRef": {"name": "demo", "namespace": site.namespace}})).await;
     let host = register(&site, infra_env_id(&site, "demo").await).await;
-    tell(&site, host).await;
+    report_sufficient(&site, host).await;
     let name = host.host_id.to_string();
     let has_inventory =
         |agent: &Agent| agent.status.as_ref().is_some_and(|status| status.inventory.is_some());
@@ -105,7 +105,7 @@ async fn objects_of_a_backup_belong_to_their_rows_and_to_each_other() {
         let found = site.service.clusters().of_object(&site.key("demo")).await.unwrap().unwrap().cluster;
         assert_eq!(found.id == before, !is_lost);
         let owned = until(&site.api(), &name, |agent: &Agent| {
-            said(agent, "SpecSynced").1 == "SyncOK"
+            condition_of(agent, "SpecSynced").1 == "SyncOK"
                 && has_inventory(agent)
                 && agent.owner_references().iter().any(|owner| Some(&owner.uid) == infra_env.as_ref())
         })

@@ -7,9 +7,9 @@ use assisted_simhost::plan::PULL_SECRET;
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::json;
 
-use super::super::agent::{infra_env_id, register, said as agent_said};
+use super::super::agent::{condition_of as agent_said, infra_env_id, register};
 use super::super::cluster::{deployment, image_set, install};
-use super::super::world::{Site, said, until, wait};
+use super::super::world::{Site, condition_of, until, wait};
 
 /// Credentials in the pull secret of all tests, and others.
 const OLD: &str = "c2ltOnNpbQ==";
@@ -30,7 +30,7 @@ async fn secrets_that_vanish_are_missed_and_their_successors_taken() {
     // Both faces of the row say what is missing, and the rows stay as they are.
     site.delete::<Secret>("pull").await;
     let told = site.install_says("demo", "SpecSynced", "BackendError").await;
-    assert!(said(&told, "SpecSynced").1.contains("pull"), "{told:#?}");
+    assert!(condition_of(&told, "SpecSynced").1.contains("pull"), "{told:#?}");
     until(&site.api(), "pool", |object: &InfraEnv| {
         let conditions = object.status.iter().flat_map(|status| &status.conditions);
         find(conditions, "ImageCreated")

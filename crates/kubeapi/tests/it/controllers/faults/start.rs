@@ -8,7 +8,7 @@ use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
-use super::super::agent::{infra_env_id, register, said, tell};
+use super::super::agent::{condition_of, infra_env_id, register, report_sufficient};
 use super::super::cluster::{deployment, image_set, install};
 use super::super::world::{Site, until, wait};
 use super::Lone;
@@ -55,12 +55,12 @@ async fn a_start_writes_nothing_that_is_as_it_should_be() {
         hosts.push(register(&site, pool).await);
     }
     for host in &hosts {
-        tell(&site, *host).await;
+        report_sufficient(&site, *host).await;
     }
     for host in &hosts {
         let name = host.host_id.to_string();
         until(&site.api(), &name, |agent: &Agent| {
-            said(agent, "SpecSynced").1 == "SyncOK"
+            condition_of(agent, "SpecSynced").1 == "SyncOK"
                 && agent.status.as_ref().is_some_and(|status| status.inventory.is_some())
         })
         .await;

@@ -8,7 +8,9 @@ use std::path::Path;
 use assisted_core::layering::cluster_rules as rules;
 use assisted_core::layering::input::Input;
 use assisted_core::layering::settings::MachineOsConfigs;
-use assisted_core::layering::{Fault, MachineOsConfig, NAMESPACE, findings, generated, machine_os_config};
+use assisted_core::layering::{
+    MachineOsConfig, NAMESPACE, Violation, findings, generated, machine_os_config,
+};
 use assisted_core::model::facts::Facts;
 use assisted_core::model::layering::ManifestObject;
 use assisted_ocl::paths::EXTRA_INPUTS;
@@ -55,7 +57,7 @@ pub(super) fn extract(
         documents.extend(made.map(ManifestObject::MachineOsConfig));
     }
     let input = Input::with_objects(facts, documents.iter().collect()).ok_or(LayeringError::Disabled)?;
-    judge(&input)?;
+    check_rules(&input)?;
     let pools = input.pools();
     // One for workers that there are none of is not built now.
     let configs: Vec<_> = input.configs().into_iter().filter(|config| pools.contains(&config.pool)).collect();
@@ -66,7 +68,7 @@ pub(super) fn extract(
         .collect();
     let secrets = complete(dir, &named, auths)?;
     let user = UserInput { configs, secrets, extra };
-    rules::v22(user.bytes()).map_or(Ok(()), |fault| Err(LayeringError::Faults(fault.to_string())))?;
+    rules::v22(user.bytes()).map_or(Ok(()), |violation| Err(LayeringError::Faults(violation.to_string())))?;
     Ok(user)
 }
 
@@ -78,8 +80,8 @@ impl UserInput {
     }
 }
 
-/// Everything that can be judged of manifests; what patches made may differ from what was uploaded.
-fn judge(input: &Input<'_>) -> Result<(), LayeringError> {
+/// Checks every rule that manifests alone can break; what patches made may differ from what was uploaded.
+fn check_rules(input: &Input<'_>) -> Result<(), LayeringError> {
     let of = [
         rules::objects,
         rules::v04,
@@ -91,13 +93,13 @@ fn judge(input: &Input<'_>) -> Result<(), LayeringError> {
         rules::v23,
         rules::v25,
     ];
-    let mut faults: Vec<Fault> = of.iter().flat_map(|rule| rule(input)).collect();
+    let mut violations: Vec<Violation> = of.iter().flat_map(|rule| rule(input)).collect();
     let references = input.configs().into_iter().filter_map(|config| rules::v21(&config.push_spec));
-    faults.extend(references);
-    if faults.is_empty() {
+    violations.extend(references);
+    if violations.is_empty() {
         return Ok(());
     }
-    let told: Vec<_> = faults.iter().take(10).map(ToString::to_string).collect();
+    let told: Vec<_> = violations.iter().take(10).map(ToString::to_string).collect();
     Err(LayeringError::Faults(told.join(" ")))
 }
 

@@ -1,12 +1,12 @@
-//! Install configs of clusters of many shapes: each is judged by the table of fields and by what follows from the cluster, and the
-//! judge is shown every mistake that can be made in one place. Four lie as whole texts in `tests/data/install_config` besides, for people
+//! Install configs of clusters of many shapes: each is checked by the table of fields and by what follows from the cluster, and the
+//! checker is shown every mistake that can be made in one place. Four lie as whole texts in `tests/data/install_config` besides, for people
 //! to read; `cargo xtask bless -p assisted-core` writes them anew.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use assisted_testkit::golden;
-use assisted_testkit::install_config::{Change, Judge, known_places, mutants, places};
+use assisted_testkit::install_config::{Change, ConfigChecker, known_places, mutants, places};
 use serde_json::Value;
 
 use super::shapes::{Shape, shapes};
@@ -21,8 +21,8 @@ fn made(Shape { name, facts, overrides, additions, .. }: &Shape) -> String {
     made.expose().to_owned()
 }
 
-fn judge(shape: &Shape) -> Judge {
-    Judge::new(shape.input()).unwrap_or_else(|error| panic!("{}: {error}", shape.name))
+fn checker(shape: &Shape) -> ConfigChecker {
+    ConfigChecker::new(shape.input()).unwrap_or_else(|error| panic!("{}: {error}", shape.name))
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn configs_say_what_follows_from_the_cluster() {
         assert!(names.insert(name), "{name} is there twice");
         let text = made(&shape);
         let config: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(judge(&shape).complaints(&config), Vec::<String>::new(), "{name}: {config:#}");
+        assert_eq!(checker(&shape).complaints(&config), Vec::<String>::new(), "{name}: {config:#}");
         seen.extend(places(&config));
         // YAML readers take it for what JSON readers do.
         let yaml: Value = serde_yaml_ng::from_str(&text).unwrap();
@@ -49,16 +49,16 @@ fn configs_say_what_follows_from_the_cluster() {
 }
 
 #[test]
-fn the_judge_sees_every_mistake() {
+fn every_mistake_is_found() {
     let (mut kinds, mut tried) = (BTreeSet::new(), 0);
     for shape in shapes() {
-        let judge = judge(&shape);
+        let checker = checker(&shape);
         let config: Value = serde_json::from_str(&made(&shape)).unwrap();
         for mutant in mutants(&config) {
             let told = || format!("{}: {:?} at {}", shape.name, mutant.change, mutant.place);
-            assert!(!judge.wrong_facts(&mutant.config).is_empty(), "no fact is against {}", told());
+            assert!(!checker.wrong_facts(&mutant.config).is_empty(), "no fact is against {}", told());
             if matches!(mutant.change, Change::Added | Change::Renamed | Change::Retyped) {
-                assert!(!judge.wrong_forms(&mutant.config).is_empty(), "the table takes {}", told());
+                assert!(!checker.wrong_forms(&mutant.config).is_empty(), "the table takes {}", told());
             }
             kinds.insert(mutant.change);
             tried += 1;
@@ -100,7 +100,7 @@ fn the_table_knows_what_fields_may_say() {
         let shape = shape(name);
         let mut config: Value = serde_json::from_str(&made(shape)).unwrap();
         *config.pointer_mut(field).unwrap() = wrong.into();
-        assert_eq!(judge(shape).wrong_forms(&config).len(), 1, "{name}{field}");
+        assert_eq!(checker(shape).wrong_forms(&config).len(), 1, "{name}{field}");
     }
     // What belongs to another cluster.
     for (name, other, wrong) in [
@@ -116,7 +116,7 @@ fn the_table_knows_what_fields_may_say() {
         ("baremetal-fencing-4.20", "baremetal-fencing", "featureSet: "),
     ] {
         let config: Value = serde_json::from_str(&made(shape(name))).unwrap();
-        let told = judge(shape(other)).wrong_forms(&config);
+        let told = checker(shape(other)).wrong_forms(&config);
         assert!(told.iter().any(|told| told.starts_with(wrong)), "{name} as {other}: {told:?}");
     }
 }

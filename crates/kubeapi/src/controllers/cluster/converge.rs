@@ -10,7 +10,7 @@ use assisted_service::object::{Described, DescribedCluster};
 use assisted_wire::cluster::ClusterKind;
 
 use super::{described, install, settings};
-use crate::Problem;
+use crate::SyncError;
 use crate::cluster::ClusterSpec;
 use crate::controllers::hub::{Hub, failed};
 use crate::controllers::mirrors::mirrors;
@@ -18,9 +18,9 @@ use crate::controllers::referred::Referred;
 
 /// How a pass ended.
 #[derive(Debug, Default)]
-pub(super) struct Settled {
+pub(super) struct Converged {
     /// What stands in the way of what the objects say.
-    pub(super) problem: Option<Problem>,
+    pub(super) problem: Option<SyncError>,
     /// When to look again, if that does not follow from the problem.
     pub(super) again: Option<Duration>,
 }
@@ -29,27 +29,27 @@ pub(super) struct Settled {
 ///
 /// # Errors
 /// The database or the API server is away.
-pub(super) async fn settle(
+pub(super) async fn converge(
     hub: &Hub,
     key: &ObjectKey,
     deployment: &ClusterDeployment,
     object: &AgentClusterInstall,
-) -> Result<Settled, Failure> {
+) -> Result<Converged, Failure> {
     let referred = Referred::by_cluster(hub, deployment, object).await.map_err(|error| failed(&error))?;
     let known = described(hub, key).await?;
     let synced = Box::pin(sync(hub, key, deployment, object, &referred, known)).await;
-    let (known, mut settled) = match synced {
-        Ok((known, settled)) => (known, settled),
-        Err((known, problem)) => (known, Settled { problem: Some(problem), again: None }),
+    let (known, mut converged) = match synced {
+        Ok((known, converged)) => (known, converged),
+        Err((known, problem)) => (known, Converged { problem: Some(problem), again: None }),
     };
     // What was begun goes on, whatever has been written into the objects since.
     if let Some(known) = known
         && let Err(problem) =
-            install::advance(hub, key, deployment, object, &known, settled.problem.is_none()).await?
+            install::advance(hub, key, deployment, object, &known, converged.problem.is_none()).await?
     {
-        settled.problem.get_or_insert(problem);
+        converged.problem.get_or_insert(problem);
     }
-    Ok(settled)
+    Ok(converged)
 }
 
 type Known = Option<Box<DescribedCluster>>;
@@ -62,8 +62,8 @@ async fn sync(
     object: &AgentClusterInstall,
     referred: &Referred,
     known: Option<DescribedCluster>,
-) -> Result<(Known, Settled), (Known, Problem)> {
-    let read = || -> Result<_, Problem> {
+) -> Result<(Known, Converged), (Known, SyncError)> {
+    let read = || -> Result<_, SyncError> {
         let spec = ClusterSpec::resolve(deployment, object, referred)?;
         let mirror_registry = mirrors(object.spec.mirror_registry_ref.as_ref(), referred)?;
         Ok((spec, mirror_registry))
@@ -76,8 +76,8 @@ async fn sync(
         let described = Described { key: key.clone(), mirror_registry };
         Box::pin(create(hub, object, &spec, &described)).await.map_err(|problem| (None, problem))?;
         let found = hub.service.clusters().of_object(key).await;
-        let found = found.map_err(|error| (None, Problem::from(&error)))?;
-        return Ok((found.map(Box::new), Settled::default()));
+        let found = found.map_err(|error| (None, SyncError::from(&error)))?;
+        return Ok((found.map(Box::new), Converged::default()));
     };
     let (rooms, caller, id) = (hub.service.clusters(), hub.caller(), known.cluster.id);
     let changed = async {
@@ -85,11 +85,11 @@ async fn sync(
             rooms
                 .set_mirror_registry(&caller, id, mirror_registry.as_ref())
                 .await
-                .map_err(|error| Problem::from(&error))?;
+                .map_err(|error| SyncError::from(&error))?;
         }
         let update = spec.update(&known.cluster, Some(&known.pull_secret))?;
         if !update.changed.is_empty() {
-            rooms.update(&caller, id, update.params).await.map_err(|error| Problem::from(&error))?;
+            rooms.update(&caller, id, update.params).await.map_err(|error| SyncError::from(&error))?;
         }
         settings::annotations(hub, object, &known).await?;
         Ok(())
@@ -97,16 +97,16 @@ async fn sync(
     if let Err(problem) = Box::pin(changed).await {
         return Err((Some(Box::new(known)), problem));
     }
-    let mut settled = Settled::default();
+    let mut converged = Converged::default();
     if known.cluster.kind == ClusterKind::Cluster
         && let Err(problem) = settings::manifests(hub, object, referred, &known).await
     {
-        settled = Settled { problem: Some(problem), again: Some(settings::MANIFESTS_AGAIN) };
+        converged = Converged { problem: Some(problem), again: Some(settings::MANIFESTS_AGAIN) };
     }
     // What was decided on may have changed by that.
     match hub.service.clusters().of_object(key).await {
-        Ok(found) => Ok((found.map(Box::new), settled)),
-        Err(error) => Err((Some(Box::new(known)), Problem::from(&error))),
+        Ok(found) => Ok((found.map(Box::new), converged)),
+        Err(error) => Err((Some(Box::new(known)), SyncError::from(&error))),
     }
 }
 
@@ -115,7 +115,7 @@ async fn create(
     object: &AgentClusterInstall,
     spec: &ClusterSpec<'_>,
     described: &Described,
-) -> Result<(), Problem> {
+) -> Result<(), SyncError> {
     let (rooms, caller) = (hub.service.clusters(), hub.caller());
     let release = match spec.release_image() {
         None => None,
@@ -132,11 +132,11 @@ async fn create(
         let params = spec.create("", None)?;
         Box::pin(rooms.register_described(&caller, &params, described)).await
     };
-    registered.map(drop).map_err(|error| Problem::from(&error))
+    registered.map(drop).map_err(|error| SyncError::from(&error))
 }
 
 /// A release image that can't be used; with a hint where mirrors are used and the image has a tag.
-fn unread(object: &AgentClusterInstall, url: &str, error: &str) -> Problem {
+fn unread(object: &AgentClusterInstall, url: &str, error: &str) -> SyncError {
     let set = object.spec.image_set_ref.as_ref().map(|reference| reference.name.as_str()).unwrap_or_default();
     let last = url.rsplit('/').next().unwrap_or_default();
     let tag = last.split_once(':').map(|(_, tag)| tag).filter(|_| !last.contains('@'));
@@ -147,7 +147,7 @@ fn unread(object: &AgentClusterInstall, url: &str, error: &str) -> Problem {
         ),
         _ => String::new(),
     };
-    Problem::backend(format!(
+    SyncError::backend(format!(
         "failed to get release image '{url}'. Please ensure the releaseImage field in ClusterImageSet '{set}' is valid, \
          {hint} (error: {error})."
     ))

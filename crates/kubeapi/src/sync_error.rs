@@ -1,4 +1,4 @@
-//! Why objects can't be turned into a request.
+//! Why what objects say can't be brought to the service, for the condition `SpecSynced` and its kin.
 
 use assisted_core::model::refusal::RefusalKind;
 
@@ -11,15 +11,15 @@ pub enum Class {
     Backend,
 }
 
-/// Why objects can't be turned into a request. Its text is for the status of the object, and never holds a secret.
+/// Why what objects say can't be brought to the service. Its text is for the status of the object, and never holds a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
-pub struct Problem {
+pub struct SyncError {
     pub class: Class,
     pub text: String,
 }
 
-impl Problem {
+impl SyncError {
     /// What is written in the objects themselves is wrong.
     pub fn input(text: impl Into<String>) -> Self {
         Self { class: Class::Input, text: text.into() }
@@ -32,7 +32,7 @@ impl Problem {
 }
 
 /// Whoever wrote the objects can mend what the service refuses (400 to 499); all else passes, or is ours to mend.
-impl From<&assisted_service::Error> for Problem {
+impl From<&assisted_service::Error> for SyncError {
     fn from(error: &assisted_service::Error) -> Self {
         use RefusalKind::{Conflict, Forbidden, Invalid, NotFound, Unprocessable};
         let class = match error.kind() {

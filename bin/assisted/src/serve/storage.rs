@@ -1,15 +1,20 @@
 //! Where records and files are.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use assisted_blob::Blob;
 use assisted_config::Settings;
 use assisted_store::{Options, Store, Tls};
 use clap::Args;
 
+use super::secrets::Secrets;
+use super::{files, lock};
+
 // Folder and database, as flags say. A doc comment would become the description of the command.
 #[derive(Args, Debug)]
-pub(crate) struct Place {
+pub(crate) struct StorageArgs {
     /// Folder of database and files [default: WORK_DIR, else assisted in the user's data folder]
     #[arg(long, env = "ASSISTED_DATA_DIR", value_name = "DIR")]
     data_dir: Option<PathBuf>,
@@ -18,7 +23,28 @@ pub(crate) struct Place {
     database: Option<String>,
 }
 
-impl Place {
+/// Database and files of a service, held by this process alone where the database is a file.
+pub(crate) struct Opened {
+    pub(crate) store: Store,
+    /// Sealed with the keys of `secrets`.
+    pub(crate) blob: Blob,
+    pub(crate) secrets: Secrets,
+    /// Held until it is dropped.
+    pub(crate) lock: Option<File>,
+}
+
+impl StorageArgs {
+    /// Opens database and files, and seals what is not sealed yet.
+    pub(crate) async fn open(&self, settings: &Settings, data_dir: &Path) -> Result<Opened> {
+        let lock = if self.is_embedded(settings, data_dir) { Some(lock::hold(data_dir)?) } else { None };
+        let store = self.store(settings, data_dir).await?;
+        let blob = files::open(&settings.storage, data_dir).await?;
+        let secrets = Secrets::open(&settings.seal, data_dir, &store).await?;
+        let blob = blob.sealed(secrets.keys.clone());
+        secrets.seal(&store, &blob).await?;
+        Ok(Opened { store, blob, secrets, lock })
+    }
+
     /// Whether the database is a file of this machine.
     pub(crate) fn is_embedded(&self, settings: &Settings, data_dir: &Path) -> bool {
         !self.database(settings, data_dir).starts_with("postgres")

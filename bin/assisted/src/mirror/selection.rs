@@ -15,12 +15,12 @@ use assisted_wire::operator::OperatorType;
 use assisted_wire::secret::Secret;
 use clap::Args;
 
-use super::plan::{Plan, Thought};
+use super::plan::{Plan, Selection};
 use crate::cli::Context;
 
-/// What is to be installed.
+/// Options that select what is to be installed.
 #[derive(Args, Debug)]
-pub struct Question {
+pub struct SelectionArgs {
     /// A cluster of the service (id, beginning of an id, or name): its release, architecture and operators
     #[arg(long, value_name = "CLUSTER", conflicts_with_all = ["openshift_version", "architecture", "operators", "release_image"])]
     cluster: Option<String>,
@@ -41,7 +41,7 @@ pub struct Question {
     pull_secret_file: Option<PathBuf>,
 }
 
-impl Question {
+impl SelectionArgs {
     /// The credentials that are given.
     pub(super) fn pull_secret(&self) -> Result<PullSecret, Failure> {
         let text: Secret = self.pull_secret_file.as_deref().map(file).transpose()?.unwrap_or_default().into();
@@ -56,20 +56,20 @@ impl Question {
         global: &Global,
     ) -> Result<Plan, Failure> {
         let policy = policy(settings).map_err(Failure::refused)?;
-        let thought = match &self.cluster {
+        let selection = match &self.cluster {
             Some(meant) => of_cluster(meant, global).await?,
-            None => self.thought(&policy)?,
+            None => self.selection(&policy)?,
         };
         let session = access.registries.session(self.pull_secret()?);
-        Plan::of(&thought, &policy, access, &session).await
+        Plan::of(&selection, &policy, access, &session).await
     }
 
-    fn thought(&self, policy: &Policy) -> Result<Thought, Failure> {
+    fn selection(&self, policy: &Policy) -> Result<Selection, Failure> {
         let release = match &self.release_image {
             Some(image) => image.clone(),
             None => self.offered(policy)?,
         };
-        Ok(Thought {
+        Ok(Selection {
             release: reference(&release)?,
             architecture: self.architecture,
             operators: with_dependencies(&self.operators)?,
@@ -101,11 +101,11 @@ impl Question {
     }
 }
 
-async fn of_cluster(meant: &str, global: &Global) -> Result<Thought, Failure> {
+async fn of_cluster(meant: &str, global: &Global) -> Result<Selection, Failure> {
     let cluster = Context::new(global)?.cluster(meant).await?;
     let rows = cluster.monitored_operators.iter().flatten();
     let own = rows.filter(|row| row.operator_type == Some(OperatorType::Olm)).map(|row| row.name.clone());
-    Ok(Thought {
+    Ok(Selection {
         release: reference(&cluster.ocp_release_image)?,
         architecture: cluster.cpu_architecture.unwrap_or(CpuArchitecture::X8664),
         operators: with_dependencies(&own.collect::<Vec<_>>())?,

@@ -1,4 +1,4 @@
-//! What a rule finds.
+//! The rules of image mode by their names, and a violation of one.
 
 use std::fmt;
 
@@ -79,9 +79,9 @@ impl fmt::Display for Rule {
     }
 }
 
-/// What is wrong by a rule, and what to do about it.
+/// A rule that an object or a host violates, with what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Fault {
+pub struct Violation {
     pub rule: Rule,
     /// What is wrong; it names the object, and holds no secret.
     pub text: String,
@@ -89,13 +89,13 @@ pub struct Fault {
     pub remedy: &'static str,
 }
 
-impl Fault {
+impl Violation {
     pub(crate) fn new(rule: Rule, text: impl Into<String>, remedy: &'static str) -> Self {
         Self { rule, text: text.into(), remedy }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({}). {}", self.text, self.rule, self.remedy)
     }
