@@ -2,6 +2,9 @@
 //!
 //! kube's own derive refuses an object without a spec, and one such object in a list makes the whole list unreadable.
 //! API servers take them, since no published definition requires a spec; so a spec that is missing is an empty one here.
+//!
+//! A kind is read as a JSON value first, whatever it is read from: what reads its fields is then compiled once, in this crate, and not
+//! once for each source in each crate.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +21,7 @@ macro_rules! resource {
     }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
-        #[serde(default)]
+        #[serde(default, remote = "Self")]
         pub struct $kind {
             pub metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
             pub spec: $spec,
@@ -31,6 +34,17 @@ macro_rules! resource {
                 let mut object = Self { spec, ..Self::default() };
                 object.metadata.name = Some(name.to_owned());
                 object
+            }
+
+            fn from_value(value: serde_json::Value) -> Result<Self, serde_json::Error> {
+                Self::deserialize(value)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $kind {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let value = serde_json::Value::deserialize(deserializer)?;
+                Self::from_value(value).map_err(serde::de::Error::custom)
             }
         }
 

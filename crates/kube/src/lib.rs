@@ -11,6 +11,7 @@ pub mod finalizer;
 pub mod host;
 pub mod lease;
 pub mod node;
+mod raw;
 pub mod time;
 pub mod watch;
 pub mod write;

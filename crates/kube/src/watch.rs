@@ -5,45 +5,108 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use assisted_base::retry::{Backoff, Jitter};
-use futures::stream::{self, Stream, StreamExt};
+use futures::stream::{self, BoxStream, Stream, StreamExt, TryStreamExt};
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::reflector::{Lookup, ObjectRef};
 use kube::runtime::watcher as watch_objects;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::time::sleep;
+
+use crate::raw::Raw;
 
 /// Between a failure of a watch and the next attempt.
 const BACKOFF: Backoff =
     Backoff { first: Duration::from_millis(800), longest: Duration::from_secs(30), jitter: Jitter::Half };
 
+/// What is watched: whole objects, or their metadata alone. Both are watched as [`Raw`] and typed afterwards, so that the code of a
+/// watch stands in this crate once, and not once for each kind that is watched.
+enum Watched {
+    Objects(Api<Raw<false>>),
+    Metadata(Api<Raw<true>>),
+}
+
+impl Watched {
+    fn new<K: Resource>(api: Api<K>) -> Self {
+        if K::metadata_api() { Self::Metadata(Raw::api(api)) } else { Self::Objects(Raw::api(api)) }
+    }
+
+    fn place(&self) -> &str {
+        match self {
+            Self::Objects(api) => api.resource_url(),
+            Self::Metadata(api) => api.resource_url(),
+        }
+    }
+
+    fn begin(&self, config: watcher::Config) -> BoxStream<'static, Result<Event<Value>, watcher::Error>> {
+        match self {
+            Self::Objects(api) => {
+                watch_objects(api.clone(), config).map_ok(|event| converted(event, |raw| raw.object)).boxed()
+            }
+            Self::Metadata(api) => {
+                watch_objects(api.clone(), config).map_ok(|event| converted(event, |raw| raw.object)).boxed()
+            }
+        }
+    }
+}
+
+/// The event with its object as `convert` makes it.
+pub fn converted<A, B>(event: Event<A>, convert: impl FnOnce(A) -> B) -> Event<B> {
+    match event {
+        Event::Apply(object) => Event::Apply(convert(object)),
+        Event::InitApply(object) => Event::InitApply(convert(object)),
+        Event::Delete(object) => Event::Delete(convert(object)),
+        Event::Init => Event::Init,
+        Event::InitDone => Event::InitDone,
+    }
+}
+
+/// The event with its object as one of its kind.
+fn typed<K: DeserializeOwned>(event: Event<Value>) -> Result<Event<K>, serde_json::Error> {
+    Ok(match event {
+        Event::Apply(object) => Event::Apply(serde_json::from_value(object)?),
+        Event::InitApply(object) => Event::InitApply(serde_json::from_value(object)?),
+        Event::Delete(object) => Event::Delete(serde_json::from_value(object)?),
+        Event::Init => Event::Init,
+        Event::InitDone => Event::InitDone,
+    })
+}
+
 /// What happens to the objects of a kind, without end. After a failure the watch is taken up again, later each time: the pauses of
-/// [`kube::runtime`] begin anew with each attempt to list, and one that is refused would be made every second.
+/// [`kube::runtime`] begin anew with each attempt to list, and one that is refused would be made every second. An object that can't
+/// be read is such a failure too: without it nobody knows what there is, and the list is asked for once more.
 pub fn events<K>(api: Api<K>, config: watcher::Config) -> Pin<Box<dyn Stream<Item = Event<K>> + Send>>
 where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let place = api.resource_url().to_owned();
-    let watched = Box::pin(watch_objects(api, config));
-    let told = stream::unfold((watched, place, 0_u32), |(mut watched, place, mut failures)| async move {
+    let watched = Watched::new(api);
+    let begun = watched.begin(config.clone());
+    stream::unfold((watched, config, begun, 0_u32), |(watched, config, mut begun, mut failures)| async move {
         loop {
-            match watched.next().await? {
-                Ok(event) => {
-                    if !matches!(event, Event::Init) {
-                        failures = 0;
+            let error = match begun.next().await? {
+                Ok(event) => match typed(event) {
+                    Ok(event) => {
+                        // A list may break off at each of its objects.
+                        if !matches!(event, Event::Init | Event::InitApply(_)) {
+                            failures = 0;
+                        }
+                        return Some((event, (watched, config, begun, failures)));
                     }
-                    return Some((event, (watched, place, failures)));
-                }
-                Err(error) => {
-                    tracing::warn!(place, error = %assisted_base::error::chain(&error), "a watch is interrupted");
-                    failures = failures.saturating_add(1);
-                    sleep(BACKOFF.pause(failures)).await;
-                }
-            }
+                    Err(error) => {
+                        begun = watched.begin(config.clone());
+                        assisted_base::error::chain(&error)
+                    }
+                },
+                Err(error) => assisted_base::error::chain(&error),
+            };
+            tracing::warn!(place = watched.place(), error = %error, "a watch is interrupted");
+            failures = failures.saturating_add(1);
+            sleep(BACKOFF.pause(failures)).await;
         }
-    });
-    told.boxed()
+    })
+    .boxed()
 }
 
 /// Follows a kind for ever: every change is in the copy before `changed` hears of it, with the object as it was and as it is.

@@ -15,7 +15,7 @@ use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_kube::cache::key;
 use assisted_kube::lease::{self, Led, Settings};
-use assisted_kube::watch::events;
+use assisted_kube::watch::{converted, events};
 use assisted_reconcile::{Driver, MemoryQueue, Policy, Status};
 use futures::stream::{self, AbortHandle, SelectAll, Stream, StreamExt, abortable};
 use jiff::{SignedDuration, Timestamp};
@@ -215,13 +215,8 @@ where
         + Send
         + 'static,
 {
-    let changed = events(api, watcher::Config::default()).map(|event| match event {
-        Event::Apply(object) => Event::Apply(key(&object)),
-        Event::InitApply(object) => Event::InitApply(key(&object)),
-        Event::Delete(object) => Event::Delete(key(&object)),
-        Event::Init => Event::Init,
-        Event::InitDone => Event::InitDone,
-    });
+    let changed = events(api, watcher::Config::default());
+    let changed = changed.map(|event| converted(event, |object| key(&object)));
     changed.boxed()
 }
 
