@@ -9,8 +9,9 @@ use assisted_lab_tools::kubernetes;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::cluster_api::{KINDS, OF_CORE, accounts, known_by};
 use super::tls::Certificate;
-use super::{Lab, LabError, NAME, Plan, cluster_api, forget, program, say, write_secret};
+use super::{Lab, LabError, NAME, Plan, forget, program, say, write_secret};
 use crate::network::{GATEWAY, Network, Running};
 use crate::wait::Wait;
 
@@ -46,9 +47,9 @@ impl Hub {
         let tokens = dir.join("tokens.csv");
         let mut known = format!("{token},admin,admin,system:masters\n");
         write_secret(&dir.join(KUBECONFIG), &kubeconfig(certificate, &token).to_string())?;
-        for account in cluster_api::accounts(plan) {
+        for account in accounts(plan) {
             let token = Uuid::new_v4();
-            known.push_str(&cluster_api::known_by(&token.to_string(), account));
+            known.push_str(&known_by(&token.to_string(), account));
             let path = kubeconfig_of(plan, account);
             write_secret(&path, &kubeconfig(certificate, &token.to_string()).to_string())?;
         }
@@ -101,7 +102,7 @@ fn define(plan: &Plan, network: &Network) -> Result<(), LabError> {
     let path = plan.dir.join(DIR).join("definitions.yaml");
     let mut all: Vec<_> = definition::OURS.iter().chain(definition::OTHERS).copied().collect();
     // The core brings its own kinds along.
-    all.retain(|text| plan.cluster_api.is_none() || !text.contains(cluster_api::OF_CORE));
+    all.retain(|text| plan.cluster_api.is_none() || !text.contains(OF_CORE));
     std::fs::write(&path, all.join("\n---\n")).map_err(LabError::io(&path))?;
     let path = path.display().to_string();
     for words in [
@@ -197,7 +198,7 @@ impl Lab {
         let mut kinds =
             vec!["clusterdeployments", "agentclusterinstalls", "agents", "infraenvs", "baremetalhosts"];
         if self.plan.cluster_api.is_some() {
-            kinds.extend(cluster_api::KINDS);
+            kinds.extend(KINDS);
         }
         for kind in kinds {
             let path = self.plan.dir.join(DIR).join(format!("{kind}.json"));

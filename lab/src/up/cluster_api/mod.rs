@@ -1,59 +1,29 @@
 //! Cluster API on the lab's hub: the core, the project's two providers, and an infrastructure of the lab's machines. Objects alone ask for a
 //! cluster, as `docs/capi.md` tells it.
 
+mod boots;
 mod infrastructure;
 mod manifests;
 mod programs;
+mod provider;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use assisted_lab_tools::cluster_api;
-use clap::ValueEnum;
 use serde_json::Value;
 
 use super::metal3::is_true;
-use super::topology::{Role, Topology};
+use super::topology::Topology;
 use super::{Lab, LabError, NAME, Phase, Plan, heading, program, say};
 use crate::network::Running;
-pub(super) use programs::{accounts, known_by};
+pub use boots::Boots;
+pub(super) use provider::{KINDS, OF_CORE, accounts, known_by};
 
-/// By this text definitions are told that the core brings along.
-pub(super) const OF_CORE: &str = "\n  group: cluster.x-k8s.io\n";
-/// Kinds whose objects are kept for whoever looks at them when the lab is gone.
-pub(super) const KINDS: [&str; 6] = [
-    "clusters.cluster.x-k8s.io",
-    "machines.cluster.x-k8s.io",
-    "openshiftassistedcontrolplanes",
-    "openshiftassistedconfigs",
-    "metal3machines",
-    "metal3machinetemplates",
-];
 /// What Cluster API calls the Secret with the cluster's kubeconfig, and its member.
 const KUBECONFIG: (&str, &str) = ("lab-kubeconfig", "value");
 /// Conditions of a Cluster that tell how far it is.
 const CONDITIONS: [&str; 4] =
     ["InfrastructureReady", "ControlPlaneInitialized", "ControlPlaneAvailable", "Available"];
-
-/// How machines of Cluster API boot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Boots {
-    /// The discovery's live ISO
-    LiveIso,
-    /// A disk image, with the discovery's Ignition config as user data; on machines of namespaces
-    DiskImage,
-    /// Masters the live ISO, workers a disk image
-    Both,
-}
-
-impl Boots {
-    fn live_iso(self, role: Role) -> bool {
-        match self {
-            Self::LiveIso => true,
-            Self::DiskImage => false,
-            Self::Both => role == Role::Master,
-        }
-    }
-}
 
 /// What Cluster API is made of here, and what its infrastructure knows. It ends when this is dropped.
 pub(super) struct ClusterApi {
@@ -197,6 +167,7 @@ mod tests {
 
     use super::*;
     use crate::up::machines::tests::plan;
+    use crate::up::topology::Role;
 
     #[test]
     fn what_cannot_be_shown_is_refused() {

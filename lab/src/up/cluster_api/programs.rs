@@ -11,35 +11,11 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::ClusterApi;
+use super::provider::{NAMESPACE, PROVIDERS, Provider};
 use crate::network::{GATEWAY, Network, Running};
 use crate::up::hub::{DIR, OF_SERVICE, kubeconfig_of, kubeconfig_path};
 use crate::up::{Lab, LabError, Plan, tls, write_secret};
 use crate::wait::Wait;
-
-/// The namespace of the providers.
-const NAMESPACE: &str = "assisted-capi-system";
-/// A provider: what it is called, its account, the port of its webhooks, and what it may do.
-struct Provider {
-    name: &'static str,
-    account: &'static str,
-    port: u16,
-    rights: &'static str,
-}
-
-const PROVIDERS: [Provider; 2] = [
-    Provider {
-        name: "bootstrap",
-        account: "assisted-capi-bootstrap",
-        port: 9443,
-        rights: include_str!("../../../../deploy/cluster-api/rbac/assisted-capi-bootstrap.yaml"),
-    },
-    Provider {
-        name: "controlplane",
-        account: "assisted-capi-control-plane",
-        port: 9444,
-        rights: include_str!("../../../../deploy/cluster-api/rbac/assisted-capi-control-plane.yaml"),
-    },
-];
 
 /// Where the core is asked.
 const WEBHOOKS: u16 = 9441;
@@ -48,19 +24,6 @@ const HEALTH: u16 = 9442;
 const AUTHORITY: &str = "assisted-installer-ca";
 
 const START: Duration = Duration::from_secs(120);
-
-/// Accounts that the hub is to know.
-pub(in crate::up) fn accounts(plan: &Plan) -> impl Iterator<Item = &'static str> {
-    let is_wanted = plan.cluster_api.is_some();
-    PROVIDERS.iter().map(|provider| provider.account).filter(move |_| is_wanted)
-}
-
-/// A line of the hub's file of tokens.
-pub(in crate::up) fn known_by(token: &str, account: &str) -> String {
-    format!(
-        "{token},system:serviceaccount:{NAMESPACE}:{account},{account},\"system:serviceaccounts,system:serviceaccounts:{NAMESPACE}\"\n"
-    )
-}
 
 impl Lab {
     /// Starts everything, and waits until all webhooks listen.
