@@ -74,12 +74,8 @@ pub fn all() -> Vec<Kind> {
         kind!(hive_extensions::agent_cluster_install::AgentClusterInstall, true),
         kind!(cluster_api::openshift_assisted_config::v1alpha1::OpenshiftAssistedConfig, true),
         kind!(cluster_api::openshift_assisted_config::v1alpha2::OpenshiftAssistedConfig, true),
-        kind::<cluster_api::openshift_assisted_config_template::v1alpha1::OpenshiftAssistedConfigTemplate>(
-            true,
-        ),
-        kind::<cluster_api::openshift_assisted_config_template::v1alpha2::OpenshiftAssistedConfigTemplate>(
-            true,
-        ),
+        kind!(cluster_api::openshift_assisted_config_template::v1alpha1::OpenshiftAssistedConfigTemplate, true),
+        kind!(cluster_api::openshift_assisted_config_template::v1alpha2::OpenshiftAssistedConfigTemplate, true),
         kind!(cluster_api::openshift_assisted_control_plane::v1alpha2::OpenshiftAssistedControlPlane, true),
         kind!(cluster_api::openshift_assisted_control_plane::v1alpha3::OpenshiftAssistedControlPlane, true),
         kind!(cluster_api::openshift_assisted_control_plane_template::v1alpha3::OpenshiftAssistedControlPlaneTemplate, true),
