@@ -1,5 +1,6 @@
 //! One watch: keeps the copy of a kind, and tells what changed.
 
+use std::convert::Infallible;
 use std::fmt::Debug;
 use std::pin::Pin;
 use std::time::Duration;
@@ -42,33 +43,30 @@ impl Watched {
 
     fn begin(&self, config: watcher::Config) -> BoxStream<'static, Result<Event<Value>, watcher::Error>> {
         match self {
-            Self::Objects(api) => {
-                watch_objects(api.clone(), config).map_ok(|event| converted(event, |raw| raw.object)).boxed()
-            }
-            Self::Metadata(api) => {
-                watch_objects(api.clone(), config).map_ok(|event| converted(event, |raw| raw.object)).boxed()
-            }
+            Self::Objects(api) => values(api, config),
+            Self::Metadata(api) => values(api, config),
         }
     }
 }
 
-/// The event with its object as `convert` makes it.
-pub fn converted<A, B>(event: Event<A>, convert: impl FnOnce(A) -> B) -> Event<B> {
-    match event {
-        Event::Apply(object) => Event::Apply(convert(object)),
-        Event::InitApply(object) => Event::InitApply(convert(object)),
-        Event::Delete(object) => Event::Delete(convert(object)),
-        Event::Init => Event::Init,
-        Event::InitDone => Event::InitDone,
-    }
+fn values<const METADATA: bool>(
+    api: &Api<Raw<METADATA>>,
+    config: watcher::Config,
+) -> BoxStream<'static, Result<Event<Value>, watcher::Error>> {
+    watch_objects(api.clone(), config).map_ok(|event| converted(event, |raw| raw.object)).boxed()
 }
 
-/// The event with its object as one of its kind.
-fn typed<K: DeserializeOwned>(event: Event<Value>) -> Result<Event<K>, serde_json::Error> {
+/// The event with its object as `convert` makes it.
+pub fn converted<A, B>(event: Event<A>, convert: impl FnOnce(A) -> B) -> Event<B> {
+    let Ok(event) = try_converted(event, |object| Ok::<_, Infallible>(convert(object)));
+    event
+}
+
+fn try_converted<A, B, E>(event: Event<A>, convert: impl FnOnce(A) -> Result<B, E>) -> Result<Event<B>, E> {
     Ok(match event {
-        Event::Apply(object) => Event::Apply(serde_json::from_value(object)?),
-        Event::InitApply(object) => Event::InitApply(serde_json::from_value(object)?),
-        Event::Delete(object) => Event::Delete(serde_json::from_value(object)?),
+        Event::Apply(object) => Event::Apply(convert(object)?),
+        Event::InitApply(object) => Event::InitApply(convert(object)?),
+        Event::Delete(object) => Event::Delete(convert(object)?),
         Event::Init => Event::Init,
         Event::InitDone => Event::InitDone,
     })
@@ -86,7 +84,7 @@ where
     stream::unfold((watched, config, begun, 0_u32), |(watched, config, mut begun, mut failures)| async move {
         loop {
             let error = match begun.next().await? {
-                Ok(event) => match typed(event) {
+                Ok(event) => match try_converted(event, serde_json::from_value) {
                     Ok(event) => {
                         // A list may break off at each of its objects.
                         if !matches!(event, Event::Init | Event::InitApply(_)) {
@@ -164,7 +162,6 @@ pub async fn follow<K>(
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
