@@ -15,7 +15,7 @@ use self::libraries::libraries;
 
 /// Repositories of the images in the registry.
 const PARTS: &str = "ocp/art";
-const RELEASE: &str = "ocp/release";
+pub(crate) const RELEASE: &str = "ocp/release";
 const CONTROLLER: &str = "assisted/controller";
 /// In the words of Go.
 const ARCHITECTURE: &str = "amd64";

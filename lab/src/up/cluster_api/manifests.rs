@@ -1,10 +1,12 @@
 //! The objects of a cluster: the documentation's example, with what is the lab's own in it.
 
+use assisted_crd::cluster_api::labels::annotation::{BOOT_METHOD, RELEASE_REPOSITORY};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Boots;
 use crate::network::{API_VIP, GATEWAY, INGRESS_VIP, REGISTRY};
+use crate::release::RELEASE;
 use crate::up::manifests::{FILE, machine, metadata, pull_secret};
 use crate::up::topology::{Planned, Role};
 use crate::up::{Lab, LabError, NAME, heading, payload, service};
@@ -17,13 +19,6 @@ const EXAMPLES: [&str; 3] = [
 ];
 /// What the example's cluster is called.
 const EXAMPLE: &str = "demo";
-/// Repository of releases in the registry.
-const RELEASES: &str = "ocp/release";
-
-/// The annotation that tells how a machine boots.
-const BOOT_METHOD: &str = "openshiftassistedconfig.cluster.x-k8s.io/boot-method";
-/// The annotation that tells where releases are.
-const REPOSITORY: &str = "cluster.x-k8s.io/release-image-repository-override";
 /// The label by which machines of a role are chosen.
 const ROLE: &str = "role";
 
@@ -58,7 +53,7 @@ pub(super) fn documents(text: &str) -> Result<Vec<Value>, LabError> {
 
 /// The lab's registry speaks plain HTTP, which only an entry for mirrors can say.
 fn mirrors() -> Value {
-    let releases = format!("{REGISTRY}/{RELEASES}");
+    let releases = format!("{REGISTRY}/{RELEASE}");
     let text = format!(
         "[[registry]]\nlocation = \"{releases}\"\ninsecure = true\n[[registry.mirror]]\nlocation = \"{releases}\"\ninsecure = true\n"
     );
@@ -79,7 +74,8 @@ fn cluster(boots: Boots, masters: usize, workers: usize) -> Result<Vec<Value>, L
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         match object["kind"].as_str() {
             Some("OpenshiftAssistedControlPlane") => {
-                object["metadata"]["annotations"] = json!({REPOSITORY: format!("{REGISTRY}/{RELEASES}")});
+                object["metadata"]["annotations"] =
+                    json!({RELEASE_REPOSITORY: format!("{REGISTRY}/{RELEASE}")});
                 let spec = &mut object["spec"];
                 spec["replicas"] = masters.into();
                 spec["distributionVersion"] = payload::VERSION.into();
