@@ -9,7 +9,6 @@ use assisted_crd::cluster_api::openshift_assisted_control_plane::v1alpha3::Opens
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall as Install;
 use assisted_kube::client::{from_file, from_text};
-use assisted_kube::lease::Settings;
 use assisted_kubeapi::rbac::manifest;
 use assisted_testkit::Proxy;
 use assisted_testkit::kube::Kube;
@@ -20,7 +19,7 @@ use kube::api::PostParams;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::world::{GROUPS, Site, apply, define_groups, registry, service, wait};
+use crate::world::{GROUPS, Site, apply, define_groups, lease, registry, service, wait};
 
 const SILENCE: Duration = Duration::from_secs(330);
 /// How long a provider that can't list a kind is looked at.
@@ -95,16 +94,9 @@ async fn nothing_is_written_as_long_as_machine_deployments_can_t_be_listed() {
     let groups = ["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"];
     let account = format!("system:serviceaccount:default:{}", CONTROL_PLANE.account);
     let limited = from_text(&kube.kubeconfig_of(&account, &groups), SILENCE).await.unwrap();
-    let lease = Settings {
-        namespace: "default".to_owned(),
-        identity: "test".to_owned(),
-        duration: Duration::from_secs(15),
-        deadline: Duration::from_secs(10),
-        retry: Duration::from_secs(2),
-    };
     let installer = Installer::hub(limited.clone());
     let provider = tokio::spawn(async move {
-        let work = control_plane::run(limited, installer, lease, CancellationToken::new());
+        let work = control_plane::run(limited, installer, lease(), CancellationToken::new());
         panic!("the provider ended: {:?}", Box::pin(work).await);
     });
     let leases: Api<Lease> = Api::namespaced(admin, "default");

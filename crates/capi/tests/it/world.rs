@@ -99,21 +99,24 @@ pub async fn registry() -> String {
     tokio::task::spawn_blocking(|| shared().1.clone()).await.unwrap()
 }
 
-async fn provide() {
-    let client = client().await;
-    define(&client).await;
-    let lease = Settings {
+/// The lease of a provider.
+pub fn lease() -> Settings {
+    Settings {
         namespace: "default".to_owned(),
         identity: "test".to_owned(),
         duration: Duration::from_secs(15),
         deadline: Duration::from_secs(10),
         retry: Duration::from_secs(2),
-    };
-    let own = lease.clone();
+    }
+}
+
+async fn provide() {
+    let client = client().await;
+    define(&client).await;
     let limited = account(&BOOTSTRAP).await;
     let hub = Hub::new(limited.clone(), hub::Options::default());
     tokio::spawn(async move {
-        let ended = Box::pin(bootstrap::run(limited, hub, lease, CancellationToken::new())).await;
+        let ended = Box::pin(bootstrap::run(limited, hub, lease(), CancellationToken::new())).await;
         panic!("the provider ended: {ended:?}");
     });
     let limited = account(&CONTROL_PLANE).await;
@@ -121,7 +124,7 @@ async fn provide() {
         let ended = Box::pin(control_plane::run(
             limited.clone(),
             Installer::hub(limited),
-            own,
+            lease(),
             CancellationToken::new(),
         ))
         .await;
