@@ -19,7 +19,7 @@ use clap::Args;
 
 use crate::run::{cache, cargo, programs, root, step, target_dir};
 use crate::{book, check_citations, check_deps, check_recipes, check_shell, contract, dist, docs, setup, ui};
-use binaries::{Binary, What};
+use binaries::{Binary, What, compiler_lints};
 use needs::{
     CHROMIUM, CLUSTER_API, COREOS_INSTALLER, HOST_PROGRAM, KAFKA, KUBERNETES, LAB_IMAGE, PROGRAMS, PYTHON,
     S3, UI,
@@ -164,7 +164,9 @@ impl Run {
             ..self.stage("tests are compiled", before, Kind::Cargo, || Ok(()))
         });
         if whole && !only_tests {
-            stages.push(self.stage("lint", &["tests are compiled"], Kind::Cargo, lint));
+            if !compiler_lints() {
+                stages.push(self.stage("lint", &["tests are compiled"], Kind::Cargo, lint));
+            }
             stages.push(self.stage("contract and documents", &[PROGRAMS], Kind::Other, move || {
                 contract::run(&papers, false)?;
                 docs::run(&papers, true)
