@@ -105,7 +105,7 @@ pub const BOOTSTRAP: Role = role(
             "hosts of machines",
             "agent-install.openshift.io",
             &["agents"],
-            &["get", "list", "watch", "patch"],
+            &["get", "list", "watch", "patch", "delete"],
         ),
         cluster(
             "how far an installation is",

@@ -140,7 +140,7 @@ fn everything_that_a_user_changes_in_a_minimal_image_is_there_on_uefi() {
 }
 
 #[test]
-fn a_machine_that_boots_over_the_network_is_discovered() {
+fn everything_a_machine_that_boots_over_the_network_is_discovered() {
     let service = Service::start();
     // The script's own console is that of boards.
     let infra_env = service.infra_env("ipxe", &["--kernel-argument", "console=ttyS0,115200n8"]);

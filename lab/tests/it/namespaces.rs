@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assisted_lab_machines::wait::Wait;
 use assisted_testkit::{built, tied};
@@ -216,16 +216,26 @@ impl Cluster {
         assert!(settings["data"]["ca-cert-path"].as_str().is_some_and(|path| !path.is_empty()), "{settings}");
     }
 
-    /// The version of the cluster is available, and etcd has these members.
+    /// The version of the cluster is available, and etcd has these members: the last one may be about to be one.
     fn stands_on(&self, members: &[&str]) {
         let version = self.object(&["get", "clusterversion", "version"]);
         let conditions = version["status"]["conditions"].as_array().unwrap();
         let available = conditions.iter().find(|condition| condition["type"] == "Available").unwrap();
         assert_eq!(available["status"], "True", "{version}");
         assert_eq!(version["status"]["desired"]["version"], "4.20.1");
-        let map = self.object(&["--namespace", "openshift-etcd", "get", "configmap", "etcd-endpoints"]);
-        let found: Vec<_> = map["data"].as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!(found, members);
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let map = self.object(&["--namespace", "openshift-etcd", "get", "configmap", "etcd-endpoints"]);
+            let found: Vec<_> = map["data"].as_object().unwrap().keys().map(String::as_str).collect();
+            if found == members {
+                return;
+            }
+            assert!(
+                Instant::now() < deadline,
+                "etcd has the members {found:?} after a minute, not {members:?}"
+            );
+            std::thread::sleep(Duration::from_secs(1));
+        }
     }
 
     /// The logs of the live systems that have this name, those of an earlier start as well.

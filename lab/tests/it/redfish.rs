@@ -104,7 +104,7 @@ fn taken(stream: &mut TcpStream) -> Value {
 }
 
 #[test]
-fn a_single_node_is_installed_on_a_machine_that_its_management_controller_starts() {
+fn everything_a_single_node_is_installed_on_a_machine_that_its_management_controller_starts() {
     let (dir, rack, id) = (tempfile::tempdir().unwrap(), RackNetwork::new(), Uuid::new_v4());
     let orders = TcpListener::bind("127.0.0.1:0").unwrap();
     let told = orders.local_addr().unwrap();

@@ -115,7 +115,7 @@ impl<I: Installer> ConfigReconciler<I> {
         Self { provider: Arc::clone(provider) }
     }
 
-    /// Keeps the object until its infra-env is gone.
+    /// Keeps the object until its infra-env, or its host, is gone.
     async fn keep(
         &self,
         key: &ObjectKey,
@@ -127,7 +127,7 @@ impl<I: Installer> ConfigReconciler<I> {
         Ok(written.map_err(|error| failed(&error))?.unwrap_or(kept))
     }
 
-    /// The infra-env goes, and then the object. That of a control plane machine stays as long as its machine does.
+    /// The infra-env goes, or the host of a shared one, and then the object. That of a control plane machine stays as long as its machine does.
     async fn remove(
         &self,
         key: &ObjectKey,
@@ -143,18 +143,21 @@ impl<I: Installer> ConfigReconciler<I> {
                 "agent bootstrap config belongs to control plane that's not being deleted",
             ));
         }
-        // One that others share goes with its template.
-        if let Some(owner) = machine_owner(config)
-            && matches!(BootMethod::of(config), Ok(BootMethod::DiskImage))
-        {
-            let infra_env = of_machine(config, &owner.name);
-            match self.provider.installer.remove_infra_env(&infra_env).await {
-                Ok(true) => {}
-                Ok(false) => return Ok(after(SOON)),
-                Err(failure) => {
-                    let obstacle = Obstacle::failed(says::WAITING_FOR_INSTALLER, failure);
-                    return self.stand(config, obstacle).await;
-                }
+        let removed = match (BootMethod::of(config), machine_owner(config)) {
+            (Ok(BootMethod::DiskImage), Some(owner)) => {
+                let infra_env = of_machine(config, &owner.name);
+                self.provider.installer.remove_infra_env(&infra_env).await
+            }
+            // An infra-env that others share goes with its template.
+            (Ok(BootMethod::LiveIso), _) => hosts::release(&self.provider, config).await,
+            _ => Ok(true),
+        };
+        match removed {
+            Ok(true) => {}
+            Ok(false) => return Ok(after(SOON)),
+            Err(failure) => {
+                let obstacle = Obstacle::failed(says::WAITING_FOR_INSTALLER, failure);
+                return self.stand(config, obstacle).await;
             }
         }
         let mut released = config.clone();

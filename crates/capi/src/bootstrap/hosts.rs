@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::cluster_api::conditions::config as says;
 use assisted_crd::cluster_api::labels::annotation;
+use assisted_crd::cluster_api::openshift_assisted_config::v1alpha2::OpenshiftAssistedConfig;
 use assisted_crd::condition::Statement;
+use assisted_kube::write::{self, Guard};
 use assisted_reconcile::Failure;
 use kube::ResourceExt;
 
@@ -14,6 +17,7 @@ use super::live_iso;
 use super::provider::Provider;
 use crate::installer::{Host, HostWanted, Installer, Subject};
 use crate::node::{self, Metadata};
+use crate::objects::failed;
 
 /// Brings the host of a machine to what the machine's objects say; what is said about it.
 pub(super) async fn settle<I: Installer>(
@@ -37,11 +41,62 @@ pub(super) async fn settle<I: Installer>(
         statement: says::HOST_INVALID.with(&[&error.to_string()]),
         next: Next::Wait(super::config::AGAIN),
     })?;
+    if work.method == BootMethod::LiveIso {
+        let claim = Claim { infra_env: infra_env.clone(), host: host.name.clone() };
+        claim.keep(provider, work.config).await.map_err(retry)?;
+    }
     provider.installer.settle(infra_env, &host.name, &wanted).await.map_err(retry)?;
     if work.method == BootMethod::DiskImage {
         disapprove(provider, infra_env, &host, &hosts).await.map_err(retry)?;
     }
     Ok(says::HOST_SETTLED.with(&[&host.name]))
+}
+
+/// The host that a machine got, kept in an annotation of its config. Its infra-env is shared, and when the machine is gone nothing else
+/// tells which host it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Claim {
+    infra_env: Subject,
+    host: String,
+}
+
+impl Claim {
+    /// What stands in a config: name and id of what the infra-env is for, and the host; names have no slashes.
+    fn of(config: &OpenshiftAssistedConfig) -> Option<Self> {
+        let text = config.annotations().get(annotation::HOST)?;
+        let [name, uid, host] = text.split('/').collect::<Vec<_>>().try_into().ok()?;
+        let key = ObjectKey::new(config.namespace().unwrap_or_default(), name);
+        Some(Self { infra_env: Subject { key, uid: uid.to_owned() }, host: host.to_owned() })
+    }
+
+    async fn keep<I: Installer>(
+        &self,
+        provider: &Provider<I>,
+        config: &OpenshiftAssistedConfig,
+    ) -> Result<(), Failure> {
+        let Subject { key, uid } = &self.infra_env;
+        let mut kept = config.clone();
+        let text = format!("{}/{uid}/{}", key.name, self.host);
+        kept.annotations_mut().insert(annotation::HOST.to_owned(), text);
+        let written = write::object(&provider.api(&key.namespace), config, &kept, Guard::Free).await;
+        written.map(drop).map_err(|error| failed(&error))
+    }
+}
+
+/// Has the host of a machine that is gone go from the installer, which would take its hardware for the same node otherwise; whether that
+/// is done. Whoever got the hardware in the meantime keeps the host.
+pub(super) async fn release<I: Installer>(
+    provider: &Provider<I>,
+    config: &OpenshiftAssistedConfig,
+) -> Result<bool, Failure> {
+    let Some(claim) = Claim::of(config) else { return Ok(true) };
+    let is_other = |other: &OpenshiftAssistedConfig| {
+        other.uid() != config.uid() && Claim::of(other).as_ref() == Some(&claim)
+    };
+    if provider.cache.configs.find(is_other).is_some() {
+        return Ok(true);
+    }
+    provider.installer.remove_host(&claim.infra_env, &claim.host).await
 }
 
 /// A machine is one host: others that came by its infra-env are not approved.

@@ -163,6 +163,16 @@ pub trait Installer: Send + Sync + 'static {
     fn disapprove(&self, infra_env: &Subject, host: &str)
     -> impl Future<Output = Result<(), Failure>> + Send;
 
+    /// Has a host go, so that its hardware can be another machine; whether it is gone.
+    ///
+    /// # Errors
+    /// The installer can't be asked, or refuses.
+    fn remove_host(
+        &self,
+        infra_env: &Subject,
+        host: &str,
+    ) -> impl Future<Output = Result<bool, Failure>> + Send;
+
     /// Tells changes until stopped; ends before only if it can't any more.
     fn follow(
         &self,

@@ -320,10 +320,23 @@ async fn machines_of_a_template_boot_its_live_iso_and_none_an_older_one() {
         );
     }
     assert!(!site.find::<Agent>(stranger).await.unwrap().spec.approved);
-    // One machine that goes leaves the image to the other.
+    // One machine that goes takes its host with it, and leaves the image, and all other hosts, to others.
+    let [(_, first, _), (_, second, _)] = hosts;
     site.delete::<Config>("worker-0").await;
     site.gone::<Config>("worker-0").await;
+    site.gone::<Agent>(first).await;
     assert!(site.find::<InfraEnv>("rack").await.is_some());
+    for other in [second, stranger] {
+        assert!(site.find::<Agent>(other).await.unwrap().metadata.deletion_timestamp.is_none());
+    }
+    // Whoever got the hardware in the meantime keeps the host.
+    site.machine("cluster", "worker-2", json!({"annotations": annotations, "spec": spec})).await;
+    let claim = site.find::<Config>("worker-1").await.unwrap().annotations()[annotation::HOST].clone();
+    site.merge::<Config>("worker-2", json!({"metadata": {"annotations": {annotation::HOST: claim}}})).await;
+    site.config_says("worker-2", "WaitingForLiveISOURL").await;
+    site.delete::<Config>("worker-1").await;
+    site.gone::<Config>("worker-1").await;
+    assert!(site.find::<Agent>(second).await.unwrap().metadata.deletion_timestamp.is_none());
 
     let unknown = json!({annotation::BOOT_METHOD: "pxe"});
     site.machine("cluster", "odd", json!({"annotations": unknown})).await;

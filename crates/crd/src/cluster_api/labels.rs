@@ -49,6 +49,8 @@ pub mod annotation {
     pub const IGNITION_OVERRIDE: &str = "openshiftassistedconfig.cluster.x-k8s.io/ignition-override";
     /// Config: how the machine boots, `disk-image` or `live-iso`. Ours: the published kinds have no field for it.
     pub const BOOT_METHOD: &str = "openshiftassistedconfig.cluster.x-k8s.io/boot-method";
+    /// Config: the host that its machine got at the installer, with the infra-env by which it came. Ours.
+    pub const HOST: &str = "openshiftassistedconfig.cluster.x-k8s.io/host";
     /// Metal3Machine: namespace and name of its BareMetalHost.
     pub const METAL3_HOST: &str = "metal3.io/BareMetalHost";
     /// Machine of a control plane; informational.
@@ -57,7 +59,7 @@ pub mod annotation {
 
 /// Finalizers.
 pub mod finalizer {
-    /// OpenshiftAssistedConfig: until its InfraEnv is gone.
+    /// OpenshiftAssistedConfig: until its InfraEnv, or its host, is gone.
     pub const CONFIG: &str = "openshiftassistedconfig.bootstrap.cluster.x-k8s.io/deprovision";
     /// OpenshiftAssistedControlPlane: until its machines and its cluster are gone.
     pub const CONTROL_PLANE: &str = "openshiftassistedcontrolplane.controlplane.cluster.x-k8s.io/deprovision";

@@ -3,6 +3,7 @@
 mod address;
 mod download;
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +29,7 @@ use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher::Config;
 use kube::{Api, Client, Resource, ResourceExt};
 use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -97,6 +99,15 @@ impl Hub {
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
     {
         Api::namespaced(self.client.clone(), namespace)
+    }
+
+    /// Has an object go; whether it is gone.
+    async fn remove<K>(&self, key: &ObjectKey) -> Result<bool, Failure>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + DeserializeOwned,
+    {
+        let removed = self.api::<K>(&key.namespace).delete(&key.name, &DeleteParams::default()).await;
+        Ok(optional(removed).map_err(|error| failed(&error))?.is_none())
     }
 
     async fn create(&self, wanted: &InfraEnvWanted<'_>) -> Result<crd::InfraEnv, kube::Error> {
@@ -233,10 +244,8 @@ impl Installer for Hub {
         self.downloads.get(url).await.map_err(Failure::passing)
     }
 
-    async fn remove_infra_env(&self, Subject { key, .. }: &Subject) -> Result<bool, Failure> {
-        let api = self.api::<crd::InfraEnv>(&key.namespace);
-        let removed = optional(api.delete(&key.name, &DeleteParams::default()).await);
-        Ok(removed.map_err(|error| failed(&error))?.is_none())
+    async fn remove_infra_env(&self, subject: &Subject) -> Result<bool, Failure> {
+        self.remove::<crd::InfraEnv>(&subject.key).await
     }
 
     async fn hosts(&self, infra_env: &Subject) -> Result<Vec<Host>, Failure> {
@@ -266,6 +275,10 @@ impl Installer for Hub {
         after.spec.approved = false;
         let written = write::object(&self.api(&key.namespace), &*agent, &after, Guard::Free).await;
         written.map(drop).map_err(|error| failed(&error))
+    }
+
+    async fn remove_host(&self, infra_env: &Subject, host: &str) -> Result<bool, Failure> {
+        self.remove::<Agent>(&ObjectKey::new(&infra_env.key.namespace, host)).await
     }
 
     async fn follow(

@@ -132,6 +132,11 @@ pub(super) async fn disapprove(client: &Client, infra_env: InfraEnvId, host: &st
     client.disable_host(infra_env, id).await.map(drop).map_err(|error| failed(&error))
 }
 
+/// Has a host go.
+pub(super) async fn remove(client: &Client, infra_env: InfraEnvId, host: &str) -> Result<(), Failure> {
+    optional(client.deregister_host(infra_env, id(host)?).await).map(drop)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -286,6 +286,12 @@ impl Installer for Rest {
         hosts::disapprove(&client, found.id, host).await
     }
 
+    async fn remove_host(&self, infra_env: &Subject, host: &str) -> Result<bool, Failure> {
+        let client = self.client().await?;
+        let Some(found) = self.find_infra_env(&client, infra_env).await? else { return Ok(true) };
+        hosts::remove(&client, found.id, host).await.map(|()| true)
+    }
+
     async fn follow(
         &self,
         changed: impl Fn(Change) + Clone + Send + Sync + 'static,
