@@ -134,7 +134,8 @@ fn wrong_victim(case: &Case, target: Option<&Value>) -> Option<String> {
     let role = text(host, "role");
     let is_bootstrap = host["bootstrap"] == true;
     let fits = match wanted {
-        _ if users_own => true,
+        // Which role it has is decided when the installation begins, which it may not.
+        _ if users_own || case.is_alone() => true,
         HostRole::Bootstrap => is_bootstrap,
         HostRole::Master if case.fault().is_early() => matches!(role, "master" | "auto-assign"),
         other => role == other.as_str() && !is_bootstrap,
