@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assisted_lab_machines::wait::Wait;
 use assisted_testkit::{built, tied};
@@ -223,18 +223,17 @@ impl Cluster {
         let available = conditions.iter().find(|condition| condition["type"] == "Available").unwrap();
         assert_eq!(available["status"], "True", "{version}");
         assert_eq!(version["status"]["desired"]["version"], "4.20.1");
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let place = self.dir.path().join("told");
+        let mut wait = Wait::new("the members of etcd", place.display(), Duration::from_secs(60));
         loop {
             let map = self.object(&["--namespace", "openshift-etcd", "get", "configmap", "etcd-endpoints"]);
             let found: Vec<_> = map["data"].as_object().unwrap().keys().map(String::as_str).collect();
             if found == members {
                 return;
             }
-            assert!(
-                Instant::now() < deadline,
-                "etcd has the members {found:?} after a minute, not {members:?}"
-            );
-            std::thread::sleep(Duration::from_secs(1));
+            if let Err(late) = wait.pause(POLL_INTERVAL) {
+                panic!("{late}: they are {found:?}, not {members:?}");
+            }
         }
     }
 

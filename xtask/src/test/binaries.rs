@@ -51,9 +51,7 @@ pub fn compiler_lints() -> bool {
 impl Binary {
     fn from_message(message: &Value) -> Option<Self> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let is_bench = message["target"]["kind"]
-            .as_array()
-            .is_some_and(|kinds| kinds.iter().any(|kind| kind == "bench"));
+        let is_bench = message["target"]["kind"][0] == "bench";
         if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true || is_bench {
             return None;
         }

@@ -134,9 +134,9 @@ fn wrong_victim(case: &Case, target: Option<&Value>) -> Option<String> {
     let role = text(host, "role");
     let is_bootstrap = host["bootstrap"] == true;
     let fits = match wanted {
-        // Which role it has is decided when the installation begins, which it may not.
-        _ if users_own || case.is_alone() => true,
-        HostRole::Bootstrap => is_bootstrap,
+        _ if users_own => true,
+        // Chosen when the installation begins; before, it can only be struck where nobody else could be chosen.
+        HostRole::Bootstrap => is_bootstrap || case.fault().is_early() && case.is_alone(),
         HostRole::Master if case.fault().is_early() => matches!(role, "master" | "auto-assign"),
         other => role == other.as_str() && !is_bootstrap,
     };
