@@ -89,6 +89,9 @@ const PYTHON: &[&str] = &[
 /// What Go leaves out of programs that tests run: to inline functions and to describe the code for debuggers takes a third of the build.
 const QUICKLY: &str = "-gcflags=all=-l -dwarf=false";
 
+/// The Go module of what is built of Cluster API.
+const CLUSTER_API_MODULE: &str = "lab/cluster-api";
+
 /// How long another build of Kubernetes may take that is waited for.
 const KUBERNETES: Duration = Duration::from_secs(20 * 60);
 
@@ -248,19 +251,9 @@ pub fn build_kubernetes() -> Result<()> {
     if kubernetes::is_built() {
         return Ok(());
     }
-    let (program, unfinished) = (dir.join("kube"), dir.join("kube.unfinished"));
     let set = |name: &str| format!("-X k8s.io/component-base/version.{name}");
-    let flags =
-        format!("-s -w {}=v{version} {}=1 {}=34", set("gitVersion"), set("gitMajor"), set("gitMinor"));
-    step(
-        "kubernetes (up to ten minutes, once)",
-        tied("go")
-            .current_dir(root().join("lab/kube"))
-            .args(["build", "-trimpath", QUICKLY, "-ldflags", &flags, "-o"])
-            .arg(&unfinished)
-            .arg("."),
-    )?;
-    std::fs::rename(&unfinished, &program).with_context(|| format!("can't write {}", program.display()))?;
+    let flags = format!("{}=v{version} {}=1 {}=34", set("gitVersion"), set("gitMajor"), set("gitMinor"));
+    go_build("kubernetes (up to ten minutes, once)", "lab/kube", ".", &flags, &dir.join("kube"))?;
     for name in kubernetes::BUILT {
         let link = dir.join(name);
         if !link.is_symlink() {
@@ -280,22 +273,23 @@ pub fn build_cluster_api() -> Result<()> {
     if cluster_api::is_built() {
         return Ok(());
     }
-    let module = root().join("lab/cluster-api");
     for (name, package) in cluster_api::BUILT {
-        let (program, unfinished) = (dir.join(name), dir.join(format!("{name}.unfinished")));
-        step(
+        go_build(
             &format!("{name} (several minutes, once)"),
-            tied("go")
-                .current_dir(&module)
-                .args(["build", "-trimpath", QUICKLY, "-ldflags", "-s -w", "-o"])
-                .arg(&unfinished)
-                .arg(package),
+            CLUSTER_API_MODULE,
+            package,
+            "",
+            &dir.join(name),
         )?;
-        std::fs::rename(&unfinished, &program)
-            .with_context(|| format!("can't write {}", program.display()))?;
     }
     let mut ask = tied("go");
-    ask.current_dir(&module).args(["list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/cluster-api"]);
+    ask.current_dir(root().join(CLUSTER_API_MODULE)).args([
+        "list",
+        "-m",
+        "-f",
+        "{{.Dir}}",
+        "sigs.k8s.io/cluster-api",
+    ]);
     let told = ask.stderr(Stdio::inherit()).output().context("can't run go")?;
     if !told.status.success() {
         bail!("go does not tell where the sources of Cluster API are");
@@ -316,6 +310,16 @@ pub fn build_cluster_api() -> Result<()> {
         std::fs::write(&copy, text).with_context(|| format!("can't write {}", copy.display()))?;
     }
     Ok(())
+}
+
+/// Builds a program of a Go module, which is there when it is whole.
+fn go_build(what: &str, module: &str, package: &str, linker_flags: &str, program: &Path) -> Result<()> {
+    let unfinished = program.with_extension("unfinished");
+    let flags = format!("-s -w {linker_flags}");
+    let mut go = tied("go");
+    go.current_dir(root().join(module)).args(["build", "-trimpath", QUICKLY, "-ldflags", &flags, "-o"]);
+    step(what, go.arg(&unfinished).arg(package))?;
+    std::fs::rename(&unfinished, program).with_context(|| format!("can't write {}", program.display()))
 }
 
 /// A lock on a file, which is made; another's is waited for.

@@ -25,7 +25,7 @@ use needs::{
     S3, UI,
 };
 use processors::Processors;
-use results::{Skip, Sum};
+use results::{Failure, Skip, Sum};
 use stage::{End, Ended, Kind, Stage};
 
 /// How the names of tests begin (of functions, or of modules) that take long and are run by `--everything` alone.
@@ -117,7 +117,11 @@ pub fn run(test: Test) -> Result<()> {
     let ended = stage::run(stages, WORKERS, whole, &run.logs)?;
     let busy = Processors::now().busy_since(&processors);
     println!("\n{}", table::table(&ended, began.elapsed(), WORKERS, busy));
-    run.conclude(&ended)
+    // What went wrong has been told: nothing comes after the runner's line.
+    if !run.conclude(&ended)? {
+        std::process::exit(1);
+    }
+    Ok(())
 }
 
 impl Run {
@@ -253,8 +257,8 @@ impl Run {
         outcome.skips.extend(skips);
     }
 
-    /// Tells what came out; fails unless all is well.
-    fn conclude(&self, ended: &[Ended]) -> Result<()> {
+    /// Tells what came out, the runner's line last; whether all is well.
+    fn conclude(&self, ended: &[Ended]) -> Result<bool> {
         let outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
         let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
         let mut wrong: Vec<String> =
@@ -271,12 +275,18 @@ impl Run {
         }
         for wrong in &wrong {
             println!("FAILED: {wrong}");
+            let told = std::fs::read(stage::log(&self.logs, wrong)).unwrap_or_default();
+            for Failure { test, why } in results::failures(&String::from_utf8_lossy(&told)) {
+                println!("  {test}");
+                why.iter().for_each(|line| println!("    {line}"));
+            }
+        }
+        let well = wrong.is_empty() && failed == 0;
+        if !well {
+            println!("Not all is well: see above, and the logs in {}", self.logs.display());
         }
         println!("{passed} passed, {failed} failed, {skipped} skipped");
-        if !wrong.is_empty() || failed > 0 {
-            bail!("not all is well: see above, and the logs in {}", self.logs.display());
-        }
-        Ok(())
+        Ok(well)
     }
 }
 

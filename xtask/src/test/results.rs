@@ -66,6 +66,45 @@ pub fn skips(file: &Path) -> Vec<Skip> {
     skips
 }
 
+/// A test that failed, as its program tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    pub test: String,
+    /// The beginning of what it said when it panicked, with the place.
+    pub why: Vec<String>,
+}
+
+/// How many lines of a failure's reason are told at the end of a run, and how many characters of each.
+const WHY_LINES: usize = 8;
+const WHY_WIDTH: usize = 240;
+
+/// The tests that failed in a program that has printed this.
+pub fn failures(output: &str) -> Vec<Failure> {
+    let mut failures: Vec<Failure> = Vec::new();
+    // Lines of the panic that is read.
+    let mut left = 0;
+    for line in output.lines() {
+        if let Some(test) = line.strip_prefix("---- ").and_then(|line| line.strip_suffix(" stdout ----")) {
+            failures.push(Failure { test: test.to_owned(), why: Vec::new() });
+            left = 0;
+        } else if let Some(failure) = failures.last_mut() {
+            if line.contains(" panicked at ") && failure.why.is_empty() {
+                left = WHY_LINES;
+            } else if ["stack backtrace:", "note: run with", "failures:"]
+                .iter()
+                .any(|end| line.starts_with(end))
+            {
+                left = 0;
+            }
+            if left > 0 {
+                left -= 1;
+                failure.why.push(line.chars().take(WHY_WIDTH).collect());
+            }
+        }
+    }
+    failures
+}
+
 /// The sum of a run of a test program that has printed this; its last line of results counts. A program without one has crashed.
 pub fn sum(output: &str, skips: u64) -> Result<Sum> {
     let line = output.lines().rev().find_map(|line| line.strip_prefix("test result: "));
@@ -92,6 +131,21 @@ mod tests {
                       test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 7 filtered out; finished in 0.10s\n\n";
         assert_eq!(sum(output, 2).unwrap(), Sum { passed: 10, failed: 3, skipped: 3, left_out: 0 });
         assert!(sum("running 3 tests\n", 0).is_err());
+    }
+
+    #[test]
+    fn a_failure_is_told_with_the_beginning_of_its_reason() {
+        let long = (0..20).map(|line| format!("{line}{}\n", "x".repeat(300))).collect::<String>();
+        let output = format!(
+            "test a::b ... FAILED\n\nfailures:\n\n---- a::b stdout ----\nits own words\n\n\
+             thread 'a::b' (7) panicked at a.rs:1:2:\nno luck\nstack backtrace:\n   0: rust_begin_unwind\n\n\
+             ---- c stdout ----\nthread 'c' panicked at c.rs:3:4:\n{long}\nfailures:\n    a::b\n    c\n"
+        );
+        let [first, second] = failures(&output).try_into().unwrap();
+        let why = ["thread 'a::b' (7) panicked at a.rs:1:2:", "no luck"].map(str::to_owned).to_vec();
+        assert_eq!(first, Failure { test: "a::b".into(), why });
+        assert_eq!((second.test.as_str(), second.why.len()), ("c", WHY_LINES));
+        assert_eq!(second.why[1].len(), WHY_WIDTH);
     }
 
     #[test]
