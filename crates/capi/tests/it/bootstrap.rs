@@ -9,6 +9,7 @@ use assisted_crd::cluster_api::metal3_machine::{MachineImage, Metal3Machine};
 use assisted_crd::cluster_api::metal3_machine_template::Metal3MachineTemplate;
 use assisted_crd::cluster_api::openshift_assisted_config::v1alpha2::OpenshiftAssistedConfig;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
+use assisted_crd::labels::annotation::SKIP_SPOKE_CLEANUP;
 use assisted_crd::metal3::bare_metal_host::BareMetalHost;
 use assisted_kube::finalizer as finalizers;
 use k8s_openapi::api::core::v1::Secret;
@@ -322,7 +323,16 @@ async fn machines_of_a_template_boot_its_live_iso_and_none_an_older_one() {
     assert!(!site.find::<Agent>(stranger).await.unwrap().spec.approved);
     // One machine that goes takes its host with it, and leaves the image, and all other hosts, to others.
     let [(_, first, _), (_, second, _)] = hosts;
+    let kept_by = |finalizers: Value| json!({"metadata": {"finalizers": finalizers}});
+    site.merge::<Agent>(first, kept_by(json!(["example.com/test"]))).await;
     site.delete::<Config>("worker-0").await;
+    // The hub is not to look for its node: that goes with the Machine.
+    let is_going = |agent: &Agent| {
+        agent.metadata.deletion_timestamp.is_some() && agent.annotations().contains_key(SKIP_SPOKE_CLEANUP)
+    };
+    site.until(first, is_going).await;
+    assert!(site.find::<Config>("worker-0").await.is_some());
+    site.merge::<Agent>(first, kept_by(json!([]))).await;
     site.gone::<Config>("worker-0").await;
     site.gone::<Agent>(first).await;
     assert!(site.find::<InfraEnv>("rack").await.is_some());

@@ -15,6 +15,7 @@ use assisted_crd::common::ClusterReference;
 use assisted_crd::condition::find;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
+use assisted_crd::labels::annotation::SKIP_SPOKE_CLEANUP;
 use assisted_crd::labels::label;
 use assisted_kube::cache::{get, key};
 use assisted_kube::error::{is_conflict, is_refused, optional};
@@ -278,7 +279,17 @@ impl Installer for Hub {
     }
 
     async fn remove_host(&self, infra_env: &Subject, host: &str) -> Result<bool, Failure> {
-        self.remove::<Agent>(&ObjectKey::new(&infra_env.key.namespace, host)).await
+        let key = ObjectKey::new(&infra_env.key.namespace, host);
+        let api = self.api::<Agent>(&key.namespace);
+        let Some(agent) = optional(api.get(host).await).map_err(|error| failed(&error))? else {
+            return Ok(true);
+        };
+        // Its node goes with its Machine: the hub need not reach the cluster, which may be on its way out as a whole.
+        let mut without_node = agent.clone();
+        without_node.annotations_mut().insert(SKIP_SPOKE_CLEANUP.to_owned(), String::new());
+        let written = write::object(&api, &agent, &without_node, Guard::Free).await;
+        written.map_err(|error| failed(&error))?;
+        self.remove::<Agent>(&key).await
     }
 
     async fn follow(
