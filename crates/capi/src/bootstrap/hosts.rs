@@ -11,9 +11,9 @@ use assisted_kube::write::{self, Guard};
 use assisted_reconcile::Failure;
 use kube::ResourceExt;
 
-use super::config::{Next, Obstacle, Work};
 use super::decide::{self, BootMethod};
 use super::live_iso;
+use super::pass::{AGAIN, Next, Obstacle, Work};
 use super::provider::Provider;
 use crate::installer::{Host, HostWanted, Installer, Subject};
 use crate::node::{self, Metadata};
@@ -39,7 +39,7 @@ pub(super) async fn settle<I: Installer>(
     let Some(host) = host else { return Ok(says::HOST_AWAITED.with(&[])) };
     let wanted = wanted(work, known.as_ref()).map_err(|error| Obstacle {
         statement: says::HOST_INVALID.with(&[&error.to_string()]),
-        next: Next::Wait(super::config::AGAIN),
+        next: Next::Wait(AGAIN),
     })?;
     if work.method == BootMethod::LiveIso {
         let claim = Claim { infra_env: infra_env.clone(), host: host.name.clone() };

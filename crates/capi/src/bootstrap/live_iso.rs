@@ -16,7 +16,7 @@ use assisted_kube::write::{self, Guard};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::ResourceExt;
 
-use super::config::{Obstacle, SOON};
+use super::pass::{Obstacle, SOON};
 use super::provider::Provider;
 use crate::installer::{InfraEnv, Installer, Subject};
 use crate::objects::{failed, owner};

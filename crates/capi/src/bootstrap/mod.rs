@@ -12,6 +12,7 @@ mod decide;
 mod hosts;
 mod live_iso;
 mod marks;
+mod pass;
 mod provider;
 mod run;
 mod status;

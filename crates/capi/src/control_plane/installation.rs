@@ -29,7 +29,7 @@ use kube::{Api, ResourceExt};
 
 use super::image_registry::{self, AUTHORITIES, REGISTRIES};
 use super::install_config;
-use super::provider::{KIND, Provider};
+use super::management_cluster::{KIND, ManagementCluster};
 use crate::objects::{failed, owner};
 
 /// Prefix length of what one node gets of the pods' networks.
@@ -112,9 +112,9 @@ pub(super) fn others(deployments: &[Arc<MachineDeployment>]) -> Others {
 }
 
 /// The same, of the copies.
-pub(super) fn others_of(provider: &Provider, cluster: &Cluster) -> Others {
+pub(super) fn others_of(management: &ManagementCluster, cluster: &Cluster) -> Others {
     let of = key(cluster);
-    others(&provider.cache.deployments.state_filter(|deployment| {
+    others(&management.cache.deployments.state_filter(|deployment| {
         deployment.metadata.namespace.as_deref() == Some(&of.namespace)
             && deployment.spec.cluster_name == of.name
             && deployment.metadata.deletion_timestamp.is_none()
@@ -164,7 +164,7 @@ fn own(metadata: &mut ObjectMeta, site: &Site<'_>) {
 
 /// The ConfigMap with the manifests about mirrors, a cluster's own.
 pub(super) async fn registry_manifests(
-    provider: &Provider,
+    management: &ManagementCluster,
     site: &Site<'_>,
     registries: &ConfigMap,
 ) -> Result<ManifestsConfigMapReference, Failure> {
@@ -179,7 +179,7 @@ pub(super) async fn registry_manifests(
     let manifests = image_registry::manifests(conf, data.get(AUTHORITIES).map(String::as_str));
     let manifests = manifests.map_err(Failure::of_row)?;
     let name = format!("{}-additional-registry-config", site.plane.name_any());
-    let api: Api<ConfigMap> = provider.api(&site.namespace());
+    let api: Api<ConfigMap> = management.api(&site.namespace());
     let before = optional(api.get(&name).await).map_err(|error| failed(&error))?;
     let mut after = before.clone().unwrap_or_default();
     after.metadata.name = Some(name.clone());

@@ -13,7 +13,8 @@ use kube::api::PostParams;
 use kube::{Api, ResourceExt};
 
 use super::installer::Installation;
-use super::provider::{Provider, is_owned};
+use super::management_cluster::is_owned;
+use super::provider::Provider;
 use super::report::Report;
 use crate::objects::{failed, owner};
 
@@ -62,7 +63,7 @@ async fn hand_on(
     let given = provider.installer.kubeconfig(plane, cluster, installation).await;
     let text = given.map_err(Missing::Failed)?.ok_or(Missing::NotGiven)?;
     let wrong = |text: String| Missing::Failed(assisted_reconcile::Failure::passing(text));
-    let secrets: Api<Secret> = provider.api(&plane.namespace().unwrap_or_default());
+    let secrets: Api<Secret> = provider.management.api(&plane.namespace().unwrap_or_default());
     let cause = |error: &kube::Error| assisted_base::error::chain(error);
     let cluster = cluster.name_any();
     let name = format!("{cluster}-kubeconfig");

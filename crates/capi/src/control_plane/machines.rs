@@ -20,8 +20,9 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::installation::{self, labels};
-use super::provider::{Provider, is_owned};
-use super::report::{Counts, Report};
+use super::management_cluster::is_owned;
+use super::provider::Provider;
+use super::report::{Counts, NEXT, Report, SOON};
 use super::scale::{self, Member, Stage, Step, Wanted};
 use super::template::{self, CloneError};
 use crate::objects::{failed, owner};
@@ -35,7 +36,7 @@ pub(super) async fn list(
     plane: &OpenshiftAssistedControlPlane,
     cluster: &str,
 ) -> Result<Vec<Machine>, Failure> {
-    let api: Api<Machine> = provider.api(&plane.namespace().unwrap_or_default());
+    let api: Api<Machine> = provider.management.api(&plane.namespace().unwrap_or_default());
     let of_cluster = ListParams::default().labels(&format!("{}={cluster}", label::CLUSTER_NAME));
     let all = api.list(&of_cluster).await.map_err(|error| failed(&error))?;
     Ok(all.items.into_iter().filter(|machine| is_owned(machine, plane)).collect())
@@ -105,7 +106,7 @@ pub(super) async fn settle(
     if remediate(provider, &machines, &members, stage, replicas, report).await? {
         return Ok(());
     }
-    let arbiters = installation::others_of(provider, cluster).arbiters;
+    let arbiters = installation::others_of(&provider.management, cluster).arbiters;
     let wanted = Wanted {
         replicas,
         arbiters: usize::try_from(arbiters).unwrap_or_default(),
@@ -118,15 +119,15 @@ pub(super) async fn settle(
     say_scaling(staying, replicas, &step, report);
     match step {
         Step::None => report.say(says::MACHINES_CREATED.with(&[])),
-        Step::Wait(_) => report.again(super::reconcile::SOON),
+        Step::Wait(_) => report.again(SOON),
         Step::Create(domain) => {
             report.say(says::MACHINES_MISSING.with(&[&staying.to_string(), &replicas.to_string()]));
             create(provider, plane, cluster, &domain, &machines, report).await?;
-            report.again(super::reconcile::NEXT);
+            report.again(NEXT);
         }
         Step::Delete(name) => {
             delete(provider, plane, &name).await?;
-            report.again(super::reconcile::NEXT);
+            report.again(NEXT);
         }
     }
     Ok(())
@@ -142,7 +143,7 @@ async fn judge(
     for machine in machines {
         let config = machine.spec.bootstrap.config_ref.as_ref();
         let key = config.map(|config| ObjectKey::new(machine.namespace().unwrap_or_default(), &config.name));
-        let config = key.and_then(|key| get(&provider.cache.configs, &key));
+        let config = key.and_then(|key| get(&provider.management.cache.configs, &key));
         let why = outdated(machine, plane, config.as_deref());
         let statement = match &why {
             Some(why) => of_machine::NOT_UP_TO_DATE.with(&[why]),
@@ -161,7 +162,7 @@ async fn say(provider: &Provider, machine: &Machine, statement: Statement) -> Re
     let mut told = machine.clone();
     let status = told.status.get_or_insert_default();
     set(&mut status.conditions, Statement { generation: machine.metadata.generation, ..statement }, &now());
-    let api: Api<Machine> = provider.api(&machine.namespace().unwrap_or_default());
+    let api: Api<Machine> = provider.management.api(&machine.namespace().unwrap_or_default());
     // The list of conditions is written as a whole, and others write it, too.
     let written = optional(write::status(&api, machine, &told, Guard::Version).await);
     written.map(drop).map_err(|error| failed(&error))
@@ -235,15 +236,15 @@ async fn remediate(
     match &outcome {
         Ok(name) => {
             report.say(says::REMEDIATING.with(&[&format!("{name} is replaced")]));
-            let api: Api<Machine> = provider.api(&machine.namespace().unwrap_or_default());
+            let api: Api<Machine> = provider.management.api(&machine.namespace().unwrap_or_default());
             let removed = optional(api.delete(name, &DeleteParams::default()).await);
             removed.map_err(|error| failed(&error))?;
-            report.again(super::reconcile::NEXT);
+            report.again(NEXT);
             Ok(true)
         }
         Err((name, why)) => {
             report.say(says::NOT_REMEDIATING.with(&[&format!("{name} waits: {why}")]));
-            report.again(super::reconcile::SOON);
+            report.again(SOON);
             Ok(false)
         }
     }
@@ -254,7 +255,7 @@ async fn delete(
     plane: &OpenshiftAssistedControlPlane,
     name: &str,
 ) -> Result<(), Failure> {
-    let api: Api<Machine> = provider.api(&plane.namespace().unwrap_or_default());
+    let api: Api<Machine> = provider.management.api(&plane.namespace().unwrap_or_default());
     let removed = optional(api.delete(name, &DeleteParams::default()).await);
     let cause = |error: &kube::Error| assisted_base::error::chain(error);
     removed
@@ -290,16 +291,17 @@ async fn create(
     };
     // One that has been given something to boot was in use.
     let is_used = |name: &str| {
-        let config = get(&provider.cache.configs, &ObjectKey::new(&namespace, name));
+        let config = get(&provider.management.cache.configs, &ObjectKey::new(&namespace, name));
         let status = config.as_ref().and_then(|config| config.status.as_ref());
         status.is_some_and(|status| !status.data_secret_name.is_empty())
     };
     let is_taken = |name: &str| machines.iter().any(|machine| machine.name_any() == name) || is_used(name);
     // One that was made before this process was stopped is not left lying about.
-    let left = template::left_over(&provider.client, &namespace, reference, &wanted, is_taken).await;
+    let left =
+        template::left_over(&provider.management.client, &namespace, reference, &wanted, is_taken).await;
     let cloned = match left {
         Ok(Some(left)) => Ok(left),
-        Ok(None) => template::clone(&provider.client, &namespace, reference, wanted).await,
+        Ok(None) => template::clone(&provider.management.client, &namespace, reference, wanted).await,
         Err(error) => Err(error),
     };
     let infrastructure = match cloned {
@@ -311,22 +313,22 @@ async fn create(
         }
     };
     let name = &infrastructure.name;
-    let configs: Api<OpenshiftAssistedConfig> = provider.api(&namespace);
+    let configs: Api<OpenshiftAssistedConfig> = provider.management.api(&namespace);
     if let Err(error) = configs.create(&PostParams::default(), &config(plane, cluster, name)).await
         && !is_conflict(&error)
     {
-        template::remove(&provider.client, &namespace, &infrastructure).await;
+        template::remove(&provider.management.client, &namespace, &infrastructure).await;
         let text = format!("error creating bootstrap config: {}", assisted_base::error::chain(&error));
         report.say(says::CONFIG_FAILED.with(&[&text]));
         return Err(scaling(&text));
     }
-    let machines: Api<Machine> = provider.api(&namespace);
+    let machines: Api<Machine> = provider.management.api(&namespace);
     let object = machine(plane, cluster, domain, &infrastructure);
     if let Err(error) = machines.create(&PostParams::default(), &object).await {
         if let Err(error) = configs.delete(name, &DeleteParams::default()).await {
             tracing::warn!(%name, %error, "a config that is of no use stays");
         }
-        template::remove(&provider.client, &namespace, &infrastructure).await;
+        template::remove(&provider.management.client, &namespace, &infrastructure).await;
         let text = format!("error creating machine {}", assisted_base::error::chain(&error));
         report.say(says::MACHINE_FAILED.with(&[&text]));
         return Err(scaling(&text));

@@ -13,6 +13,7 @@ mod installation;
 mod installer;
 mod kubeconfig;
 mod machines;
+mod management_cluster;
 mod marks;
 mod provider;
 mod reconcile;

@@ -27,7 +27,7 @@ use super::installation::{self, Site};
 use super::installer::Installation;
 use super::provider::Provider;
 use super::release::{Known, Question};
-use super::report::{Report, is_true, was_initialized};
+use super::report::{Report, SOON, is_true, was_initialized};
 use super::scale::Stage;
 use super::{class, kubeconfig, machines, removal, upgrade, version, workload};
 use crate::objects::{failed, owner, paused};
@@ -35,10 +35,6 @@ use crate::pull_secret;
 
 /// When what no watch tells of is looked for again.
 const AGAIN: Duration = Duration::from_secs(300);
-/// The same, while something is about to happen.
-pub(super) const SOON: Duration = Duration::from_secs(10);
-/// The same, for the next step of several.
-pub(super) const NEXT: Duration = Duration::from_millis(100);
 /// How often an upgrade is looked at.
 const UPGRADE: Duration = Duration::from_secs(60);
 
@@ -51,12 +47,14 @@ impl Reconciler for ControlPlaneReconciler {
     type Row = MemoryRow<ObjectKey>;
 
     async fn reconcile(&self, row: &Self::Row) -> Result<Outcome, Failure> {
-        let Some(plane) = get(&self.provider.cache.planes, &row.key) else { return Ok(Outcome::Done) };
+        let Some(plane) = get(&self.provider.management.cache.planes, &row.key) else {
+            return Ok(Outcome::Done);
+        };
         if finalizer::is_deleting(&plane.metadata) {
             return Box::pin(self.remove(&plane)).await;
         }
         // Without an owner it waits for one, which the object itself tells.
-        let Some(cluster) = self.provider.cluster_of(&plane) else { return Ok(Outcome::Done) };
+        let Some(cluster) = self.provider.management.cluster_of(&plane) else { return Ok(Outcome::Done) };
         let mut report = Report::default();
         if let Some(why) = paused(&*plane, &cluster) {
             report.say(says::PAUSED.with(&[&why]));
@@ -90,7 +88,7 @@ impl ControlPlaneReconciler {
     ) -> Result<OpenshiftAssistedControlPlane, Failure> {
         let mut kept = plane.clone();
         finalizer::add(&mut kept.metadata, names::CONTROL_PLANE);
-        let api = self.provider.api(&plane.namespace().unwrap_or_default());
+        let api = self.provider.management.api(&plane.namespace().unwrap_or_default());
         let written = write::object(&api, plane, &kept, Guard::Version).await;
         Ok(written.map_err(|error| failed(&error))?.unwrap_or(kept))
     }
@@ -98,7 +96,7 @@ impl ControlPlaneReconciler {
     async fn show(&self, plane: &OpenshiftAssistedControlPlane, report: &Report) -> Result<(), Failure> {
         let mut told = plane.clone();
         told.status = Some(report.status(plane, &now()));
-        let api = self.provider.api(&plane.namespace().unwrap_or_default());
+        let api = self.provider.management.api(&plane.namespace().unwrap_or_default());
         let written = optional(write::status(&api, plane, &told, Guard::Version).await);
         written.map(drop).map_err(|error| failed(&error))
     }
@@ -186,7 +184,7 @@ impl ControlPlaneReconciler {
         let described_now = async {
             let namespace = plane.namespace().unwrap_or_default();
             let config = plane.spec.config.as_ref();
-            let secrets: Api<Secret> = self.provider.api(&namespace);
+            let secrets: Api<Secret> = self.provider.management.api(&namespace);
             let given = config.and_then(|config| config.pull_secret_ref.as_ref());
             let owners = [owner(plane, false)];
             let pull_secret = pull_secret::reference(&secrets, given, &plane.name_any(), &owners).await;
@@ -204,7 +202,7 @@ impl ControlPlaneReconciler {
                 registries: registries.as_ref(),
                 has_begun,
             };
-            self.provider.installer.settle(&self.provider, &site).await
+            self.provider.installer.settle(&self.provider.management, &site).await
         };
         match described_now.await {
             Ok(installation) => {
@@ -246,7 +244,7 @@ impl ControlPlaneReconciler {
         let Some(reference) = reference.filter(|reference| !reference.name.is_empty()) else {
             return Ok(None);
         };
-        let found = self.provider.api::<ConfigMap>(namespace).get(&reference.name).await;
+        let found = self.provider.management.api::<ConfigMap>(namespace).get(&reference.name).await;
         found.map(Some).map_err(|error| {
             Failure::passing(format!("image registry configuration {}: {}", reference.name, chain(&error)))
         })

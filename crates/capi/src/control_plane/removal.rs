@@ -12,7 +12,8 @@ use assisted_reconcile::Failure;
 use kube::api::{DeleteParams, ListParams};
 use kube::{Api, ResourceExt};
 
-use super::provider::{Provider, is_owned};
+use super::management_cluster::is_owned;
+use super::provider::Provider;
 use super::report::{Counts, Report};
 use crate::objects::failed;
 
@@ -32,7 +33,7 @@ pub(super) async fn advance(
             return Ok(false);
         }
         for machine in own.iter().filter(|machine| !finalizer::is_deleting(&machine.metadata)) {
-            let api: Api<Machine> = provider.api(&plane.namespace().unwrap_or_default());
+            let api: Api<Machine> = provider.management.api(&plane.namespace().unwrap_or_default());
             let removed = optional(api.delete(&machine.name_any(), &DeleteParams::default()).await);
             removed.map_err(|error| failed(&error))?;
         }
@@ -56,7 +57,7 @@ pub(super) async fn release(
 ) -> Result<(), Failure> {
     let mut released = plane.clone();
     finalizer::remove(&mut released.metadata, names::CONTROL_PLANE);
-    let api = provider.api(&plane.namespace().unwrap_or_default());
+    let api = provider.management.api(&plane.namespace().unwrap_or_default());
     let written = optional(write::object(&api, plane, &released, Guard::Version).await);
     written.map(drop).map_err(|error| failed(&error))
 }
@@ -75,7 +76,7 @@ async fn machines(
     plane: &OpenshiftAssistedControlPlane,
     cluster: &str,
 ) -> Result<(Vec<Machine>, usize), Failure> {
-    let api: Api<Machine> = provider.api(&plane.namespace().unwrap_or_default());
+    let api: Api<Machine> = provider.management.api(&plane.namespace().unwrap_or_default());
     let of_cluster = ListParams::default().labels(&format!("{}={cluster}", label::CLUSTER_NAME));
     let all = api.list(&of_cluster).await.map_err(|error| failed(&error))?.items;
     let (own, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|machine| is_owned(machine, plane));

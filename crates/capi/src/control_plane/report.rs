@@ -12,6 +12,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::objects::sort;
 
+/// When a control plane is looked at again, while something is about to happen.
+pub(super) const SOON: Duration = Duration::from_secs(10);
+/// The same, for the next step of several.
+pub(super) const NEXT: Duration = Duration::from_millis(100);
+
 /// What a pass found out.
 #[derive(Debug, Default)]
 pub(super) struct Report {

@@ -11,8 +11,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::installer::Installer;
+use super::management_cluster::{Cache, ManagementCluster};
 use super::marks;
-use super::provider::{Cache, Provider};
+use super::provider::Provider;
 use super::reconcile::ControlPlaneReconciler;
 use super::release::Releases;
 use super::workload::Workloads;
@@ -45,15 +46,16 @@ async fn provide(client: Client, installer: Installer, stop: &CancellationToken)
         deployments: writers.4.as_reader(),
     };
     let (releases, workloads) = (Releases::default(), Workloads::default());
-    let provider = Arc::new(Provider { client, installer, cache, releases, workloads, queue: queue() });
+    let management = Arc::new(ManagementCluster { client, cache, queue: queue() });
+    let provider = Arc::new(Provider { management: Arc::clone(&management), installer, releases, workloads });
     // Ends with this future.
     let mut tasks = JoinSet::new();
-    watch(&mut tasks, &provider.client, writers.0, &provider, marks::plane);
-    watch(&mut tasks, &provider.client, writers.1, &provider, marks::cluster);
-    watch(&mut tasks, &provider.client, writers.2, &provider, marks::machine);
-    watch(&mut tasks, &provider.client, writers.3, &provider, marks::config);
-    watch(&mut tasks, &provider.client, writers.4, &provider, marks::deployment);
-    Installer::follow(&provider, &mut tasks, stop);
+    watch(&mut tasks, &management.client, writers.0, &management, marks::plane);
+    watch(&mut tasks, &management.client, writers.1, &management, marks::cluster);
+    watch(&mut tasks, &management.client, writers.2, &management, marks::machine);
+    watch(&mut tasks, &management.client, writers.3, &management, marks::config);
+    watch(&mut tasks, &management.client, writers.4, &management, marks::deployment);
+    provider.installer.follow(&management, &mut tasks, stop);
     tokio::select! {
         unlisted = unlisted(&provider) => if !unlisted.is_empty() {
             return Err(RunError::NotListed(unlisted));
@@ -62,14 +64,14 @@ async fn provide(client: Client, installer: Installer, stop: &CancellationToken)
     }
     let reconciler = ControlPlaneReconciler::new(&provider);
     tokio::select! {
-        () = work("openshift-assisted-control-planes", &provider.queue, reconciler, stop) => Ok(()),
+        () = work("openshift-assisted-control-planes", &management.queue, reconciler, stop) => Ok(()),
         _ = tasks.join_next() => if stop.is_cancelled() { Ok(()) } else { Err(RunError::Ended) },
     }
 }
 
 /// The kinds that are not listed in time.
 async fn unlisted(provider: &Provider) -> String {
-    let cache = &provider.cache;
+    let cache = &provider.management.cache;
     let deadline = Instant::now() + LISTING;
     let kinds = [
         unlisted_kind(&cache.planes, deadline).await,

@@ -25,11 +25,11 @@ use kube::{Api, Client, Resource, ResourceExt};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 
-use super::Installation;
+use super::state::Installation;
 use crate::control_plane::installation::{
     self, Site, described, image_set_name, label_value, registry_manifests,
 };
-use crate::control_plane::provider::{Provider, is_owned};
+use crate::control_plane::management_cluster::{ManagementCluster, is_owned};
 use crate::objects::failed;
 
 /// Member of the Secret with a kubeconfig.
@@ -92,7 +92,7 @@ impl Hub {
 
     pub(super) async fn settle(
         &self,
-        provider: &Provider,
+        management: &ManagementCluster,
         site: &Site<'_>,
     ) -> Result<Option<Installation>, Failure> {
         self.deployment(site).await?;
@@ -101,7 +101,7 @@ impl Hub {
         }
         let mut manifests = Vec::new();
         if let Some(registries) = site.registries {
-            manifests.push(registry_manifests(provider, site, registries).await?);
+            manifests.push(registry_manifests(management, site, registries).await?);
         }
         let own = key(site.plane);
         let before = get(&self.installs, &own);
@@ -113,7 +113,7 @@ impl Hub {
         {
             return Err(foreign("AgentClusterInstall", &own));
         }
-        let others = installation::others_of(provider, site.cluster);
+        let others = installation::others_of(management, site.cluster);
         let after = described(before.as_deref(), site, others, manifests).map_err(Failure::of_row)?;
         let api: Api<AgentClusterInstall> = self.api(&own.namespace);
         let written = match &before {

@@ -5,6 +5,7 @@ mod description;
 mod hub;
 mod joining;
 mod service;
+mod state;
 
 use std::sync::Arc;
 
@@ -18,10 +19,11 @@ use tokio_util::sync::CancellationToken;
 
 use hub::Hub;
 use service::Service;
+pub(super) use state::Installation;
 
 use super::installation::Site;
+use super::management_cluster::ManagementCluster;
 use super::marks;
-use super::provider::Provider;
 use crate::installer::rest::Rest;
 use crate::installer::{Change, Installer as _};
 use crate::run::{unlisted_kind, watch};
@@ -30,30 +32,19 @@ use crate::run::{unlisted_kind, watch};
 pub struct Installer(Kind);
 
 enum Kind {
-    Hub(Hub),
-    Service(Service),
-}
-
-/// A cluster at the installer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Installation {
-    /// Its status, as the REST API calls it; empty: none yet.
-    pub(super) state: String,
-    /// Where its kubeconfig is, once there is one: the name of a Secret, or of a file.
-    pub(super) kubeconfig: Option<String>,
-    /// What the installer does not take of the description, in its words.
-    pub(super) problem: Option<String>,
+    Hub(Box<Hub>),
+    Service(Arc<Service>),
 }
 
 impl Installer {
     /// The hub of an API server.
     pub fn hub(client: Client) -> Self {
-        Self(Kind::Hub(Hub::new(client)))
+        Self(Kind::Hub(Box::new(Hub::new(client))))
     }
 
     /// A service alone.
     pub fn service(rest: Rest) -> Self {
-        Self(Kind::Service(Service::new(rest)))
+        Self(Kind::Service(Arc::new(Service::new(rest))))
     }
 
     /// Whether it is a service alone, whose objects nobody sees at the API server.
@@ -76,12 +67,12 @@ impl Installer {
     /// Brings the installer to know the cluster as the control plane says, and the installation a step further.
     pub(super) async fn settle(
         &self,
-        provider: &Provider,
+        management: &ManagementCluster,
         site: &Site<'_>,
     ) -> Result<Option<Installation>, Failure> {
         match &self.0 {
-            Kind::Hub(hub) => Box::pin(hub.settle(provider, site)).await,
-            Kind::Service(service) => Box::pin(service.settle(provider, site)).await,
+            Kind::Hub(hub) => Box::pin(hub.settle(management, site)).await,
+            Kind::Service(service) => Box::pin(service.settle(management, site)).await,
         }
     }
 
@@ -116,21 +107,26 @@ impl Installer {
     }
 
     /// Has control planes looked at when something changes at the installer.
-    pub(super) fn follow(provider: &Arc<Provider>, tasks: &mut JoinSet<()>, stop: &CancellationToken) {
-        match &provider.installer.0 {
+    pub(super) fn follow(
+        &self,
+        management: &Arc<ManagementCluster>,
+        tasks: &mut JoinSet<()>,
+        stop: &CancellationToken,
+    ) {
+        match &self.0 {
             Kind::Hub(hub) => {
                 if let Some(writer) = hub.writer() {
-                    watch(tasks, &provider.client, writer, provider, marks::install);
+                    watch(tasks, &management.client, writer, management, marks::install);
                 }
             }
-            Kind::Service(_) => {
-                let (provider, stop) = (Arc::clone(provider), stop.clone());
+            Kind::Service(service) => {
+                let (service, management, stop) = (Arc::clone(service), Arc::clone(management), stop.clone());
                 tasks.spawn(async move {
-                    let Kind::Service(service) = &provider.installer.0 else { return };
-                    let changing = Arc::clone(&provider);
                     let changed = move |change| match change {
-                        Change::Cluster(key) => marks::of_cluster(&changing, Some(key.namespace), &key.name),
-                        Change::All => marks::all(&changing),
+                        Change::Cluster(key) => {
+                            marks::of_cluster(&management, Some(key.namespace), &key.name);
+                        }
+                        Change::All => marks::all(&management),
                         Change::InfraEnv(_) => {}
                     };
                     service.rest().follow(changed, stop).await;

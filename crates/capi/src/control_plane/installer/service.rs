@@ -20,9 +20,10 @@ use base64::engine::general_purpose::STANDARD;
 use kube::ResourceExt;
 
 use super::description::Referred;
-use super::{Installation, joining};
+use super::joining;
+use super::state::Installation;
 use crate::control_plane::installation::{self, Site, described, registry_manifests};
-use crate::control_plane::provider::Provider;
+use crate::control_plane::management_cluster::ManagementCluster;
 use crate::control_plane::report::was_initialized;
 use crate::control_plane::version;
 use crate::installer::Subject;
@@ -81,13 +82,13 @@ impl Service {
 
     pub(super) async fn settle(
         &self,
-        provider: &Provider,
+        management: &ManagementCluster,
         site: &Site<'_>,
     ) -> Result<Option<Installation>, Failure> {
         let of = Subject::of(site.cluster);
         let mut manifests = Vec::new();
         if let Some(registries) = site.registries {
-            manifests.push(registry_manifests(provider, site, registries).await?);
+            manifests.push(registry_manifests(management, site, registries).await?);
         }
         let found = self.0.find(&of).await?;
         let client = self.0.client().await?;
@@ -101,9 +102,9 @@ impl Service {
         if found.is_none() && site.release.is_none() {
             return Ok(None);
         }
-        let install = description(provider, site, manifests)?;
+        let install = description(management, site, manifests)?;
         let deployment = installation::deployment(site, None);
-        let referred = Referred::read(&provider.client, site, &install).await?;
+        let referred = Referred::read(&management.client, site, &install).await?;
         let spec = ClusterSpec::resolve(&deployment, &install, &referred).map_err(of_row)?;
         let known = match found {
             Some(found) => {
@@ -182,11 +183,11 @@ fn is_open(cluster: &wire::Cluster) -> bool {
 }
 
 fn description(
-    provider: &Provider,
+    management: &ManagementCluster,
     site: &Site<'_>,
     manifests: Vec<ManifestsConfigMapReference>,
 ) -> Result<AgentClusterInstall, Failure> {
-    let others = installation::others_of(provider, site.cluster);
+    let others = installation::others_of(management, site.cluster);
     described(None, site, others, manifests).map_err(Failure::of_row)
 }
 
