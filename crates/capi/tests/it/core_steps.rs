@@ -200,11 +200,16 @@ pub async fn delete(world: &World) {
     assert!(image_sets.list(&ListParams::default()).await.unwrap().items.is_empty());
 }
 
-/// A host that joins the cluster on day 2 registers, and tells what it is.
+/// A host that joins the cluster on day 2 registers by its machine's own infra-env, and tells what it is.
 pub async fn joins(world: &World, booted: &Booted) {
+    joins_by(world, &booted.machine, booted).await;
+}
+
+/// The same, by an infra-env.
+pub async fn joins_by(world: &World, infra_env: &str, booted: &Booted) {
     use assisted_service::host::Poll;
     use assisted_wire::host_params::HostCreateParams;
-    let host = SimHost::new(world.infra_env_id(&booted.machine).await, booted.index);
+    let host = SimHost::new(world.infra_env_id(infra_env).await, booted.index);
     let key = assisted_core::model::host::HostKey { infra_env_id: host.infra_env_id, host_id: host.id };
     let hosts = world.service.hosts();
     let caller = assisted_service::Caller::admin(host.id.0);

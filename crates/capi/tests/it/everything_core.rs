@@ -14,13 +14,26 @@ use assisted_simhost::topology::Topology;
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::{Value, json};
 
-use crate::core_steps::{Clock, agent, available, booted, cluster_is, delete, install, joins, machines};
+use crate::core_steps::{
+    Clock, agent, available, booted, cluster_is, delete, install, joins, joins_by, machines,
+};
 use crate::core_world::{NAMESPACE, World};
+use crate::metal3::Booted;
 use crate::world::wait;
 
 /// The hosts of the examples: three of the control plane, and two workers.
 const HOSTS: usize = 5;
+const WORKERS: &str = "demo-workers";
 const LIVE_ISO: &str = "openshiftassistedconfig.cluster.x-k8s.io/boot-method: live-iso";
+
+/// The examples, with workers that boot the live ISO.
+fn workers_by_live_iso(text: &str) -> String {
+    let template = "  name: demo-workers\nspec:\n  template:\n    spec:\n      pullSecretRef:";
+    let with = format!(
+        "  name: demo-workers\nspec:\n  template:\n    metadata:\n      annotations:\n        {LIVE_ISO}\n    spec:\n      pullSecretRef:"
+    );
+    text.replacen(template, &with, 1)
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_of_a_cluster_from_manifests_to_its_end() {
@@ -94,16 +107,8 @@ async fn everything_boots_the_live_iso_whoever_is_killed() {
     let world = Arc::new(World::launch().await);
     let annotated = |text: &str| {
         let plane = "  machineTemplate:\n";
-        let text = text.replacen(
-            plane,
-            &format!("{plane}    metadata:\n      annotations:\n        {LIVE_ISO}\n"),
-            1,
-        );
-        let template = "  name: demo-workers\nspec:\n  template:\n    spec:\n      pullSecretRef:";
-        let with = format!(
-            "  name: demo-workers\nspec:\n  template:\n    metadata:\n      annotations:\n        {LIVE_ISO}\n    spec:\n      pullSecretRef:"
-        );
-        text.replacen(template, &with, 1)
+        let with = format!("{plane}    metadata:\n      annotations:\n        {LIVE_ISO}\n");
+        workers_by_live_iso(&text.replacen(plane, &with, 1))
     };
     let mut clock = Clock::start();
     world.apply_examples(annotated).await;
@@ -176,9 +181,14 @@ async fn everything_boots_the_live_iso_whoever_is_killed() {
 async fn everything_of_a_cluster_with_a_service_alone() {
     let world = World::launch_alone().await;
     let began = Instant::now();
-    world.apply_examples(str::to_owned).await;
+    // Machines of the control plane boot disk images, each with an infra-env of its own, and workers the ISO of the one of their template.
+    world.apply_examples(workers_by_live_iso).await;
     let machines_booted = booted(&world, HOSTS).await;
-    let infra_envs: Vec<_> = machines_booted.iter().map(|booted| booted.machine.clone()).collect();
+    let infra_env_of = |booted: &Booted| match booted.is_control_plane {
+        true => booted.machine.clone(),
+        false => WORKERS.to_owned(),
+    };
+    let infra_envs: Vec<_> = machines_booted.iter().map(infra_env_of).collect();
     // Who comes after providers that were killed finds what they have made.
     world.kill_providers();
     world.start_providers().await;
@@ -189,19 +199,22 @@ async fn everything_of_a_cluster_with_a_service_alone() {
     let rest = world.rest();
     let clusters = rest.list_clusters(&ClusterFilter::default()).await.unwrap();
     let all = rest.list_infra_envs(&InfraEnvFilter::default()).await.unwrap();
-    assert_eq!((clusters.len(), all.len()), (1, HOSTS), "nothing was made twice");
+    assert_eq!((clusters.len(), all.len()), (1, 4), "nothing was made twice");
     assert!(clusters[0].tags.starts_with("capi_"));
     assert_eq!(clusters[0].openshift_version, "4.20.0");
 
     // A worker more, which has its role before it is installed; and no more: the one that is marked goes from the service, too.
     world.kubectl(&["scale", "machinedeployment", "demo-workers", "--replicas=3"]).await;
     let all = booted(&world, HOSTS + 1).await;
-    let new = all.iter().find(|booted| !infra_envs.contains(&booted.machine)).unwrap().clone();
-    joins(&world, &new).await;
-    let infra_env = world.infra_env_id(&new.machine).await;
+    let is_new = |booted: &&Booted| machines_booted.iter().all(|before| before.machine != booted.machine);
+    let new = all.iter().find(is_new).unwrap().clone();
+    let infra_env = world.infra_env_id(WORKERS).await;
+    let hosts_before = rest.list_hosts(infra_env).await.unwrap();
+    assert_eq!(hosts_before.len(), 2);
+    joins_by(&world, WORKERS, &new).await;
     wait("the host that joins has its role", async || {
         let hosts = rest.list_hosts(infra_env).await.unwrap();
-        hosts.iter().any(|host| {
+        hosts.iter().filter(|host| hosts_before.iter().all(|before| before.id != host.id)).any(|host| {
             host.role.is_some_and(|role| role.as_str() == "worker")
                 && host.ignition_config_overrides.contains("kubelet")
         })
@@ -212,7 +225,11 @@ async fn everything_of_a_cluster_with_a_service_alone() {
     world.kubectl(&["annotate", "machine", &new.machine, "cluster.x-k8s.io/delete-machine=yes"]).await;
     world.kubectl(&["scale", "machinedeployment", "demo-workers", "--replicas=2"]).await;
     world.site.gone::<Machine>(&new.machine).await;
-    wait("its infra-env goes", async || rest.get_infra_env(infra_env).await.is_err()).await;
+    wait("its host goes, and no other", async || {
+        let left = rest.list_hosts(infra_env).await.unwrap();
+        left.len() == 2 && hosts_before.iter().all(|before| left.iter().any(|host| host.id == before.id))
+    })
+    .await;
     available(&world, 2).await;
 
     println!("deleted after {:.0?}", began.elapsed());
