@@ -39,12 +39,12 @@ pub struct Up {
     namespaces: bool,
     /// Describe everything by objects of a hub, BareMetalHosts included, whose metal3 the lab plays, instead of by commands
     #[arg(long, conflicts_with_all = [
-        "machines", "static_network", "faults", "operators", "image_mode", "day2_workers", "until",
+        "static_network", "faults", "operators", "image_mode", "day2_workers", "until",
     ])]
     hub: bool,
     /// Have Cluster API make the cluster: its core, both providers, and an infrastructure of the lab's machines, on a hub; how machines boot
     #[arg(long, value_enum, value_name = "BOOTS", num_args = 0..=1, require_equals = true, default_missing_value = "live-iso", conflicts_with_all = [
-        "hub", "machines", "static_network", "iso", "faults", "operators", "image_mode", "until",
+        "hub", "static_network", "iso", "faults", "operators", "image_mode", "until",
     ])]
     cluster_api: Option<Boots>,
     /// Give the machines fixed addresses instead of DHCP's

@@ -63,6 +63,11 @@ impl Controlled {
         wait(&self.runtime, &self.system, self.machine.boot_medium(image))
     }
 
+    /// Switches the machine off.
+    pub(super) fn power_off(&self) -> Result<(), LabError> {
+        wait(&self.runtime, &self.system, self.machine.power_off())
+    }
+
     /// Presses the reset button.
     pub(super) fn reset(&self) -> Result<(), LabError> {
         wait(&self.runtime, &self.system, self.machine.reset())

@@ -63,13 +63,9 @@ pub enum LabError {
     #[error("{} has no code for the first administrator", .0.display())]
     NoCode(PathBuf),
     #[error(
-        "virtual machines boot the live ISO alone: the lab's disk image is none that a machine boots with user data and is installed beside (--cluster-api live-iso, or --namespaces)"
+        "virtual and real machines boot the live ISO alone: the lab has no disk image that a machine boots with user data and is installed beside (--cluster-api live-iso, or --namespaces)"
     )]
     OnlyLiveIso,
-    #[error(
-        "Cluster API makes a cluster of three masters here, with workers or without (--topology compact or ha)"
-    )]
-    OnlyThreeMasters,
     #[error("the core of Cluster API has not been built: run `cargo xtask setup cluster-api`")]
     NoClusterApi,
     #[error("{object} is not what the lab reads of it: {why}")]

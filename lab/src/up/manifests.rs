@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::topology::{Planned, Role};
+use super::topology::{Kind, Planned, Role};
 use super::{DOMAIN, Lab, LabError, NAME, Plan, heading, payload, service};
 use crate::network::{API_VIP, GATEWAY, INGRESS_VIP};
 
@@ -95,6 +95,11 @@ pub(super) fn pull_secret(text: &str) -> Value {
 pub(super) fn machine(planned: &Planned) -> [Value; 2] {
     let name = &planned.name;
     let credentials = format!("{name}-bmc");
+    let system = match &planned.kind {
+        Kind::Real(controller) => controller.system.clone(),
+        // There is none: the lab switches the machine on.
+        _ => format!("https://{GATEWAY}/redfish/v1/Systems/{name}"),
+    };
     let mut described = metadata(name);
     described["labels"] = json!({"infraenvs.agent-install.openshift.io": NAME});
     described["annotations"] = json!({
@@ -110,7 +115,7 @@ pub(super) fn machine(planned: &Planned) -> [Value; 2] {
             "spec": {
                 "online": false, "bootMACAddress": planned.mac,
                 "bmc": {
-                    "address": format!("redfish-virtualmedia+https://{GATEWAY}/redfish/v1/Systems/{name}"),
+                    "address": format!("redfish-virtualmedia+{system}"),
                     "credentialsName": credentials,
                 },
             },

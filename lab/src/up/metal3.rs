@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Lab, LabError, NAME, Phase, heading, machines, program, say, tls, write_secret};
+use super::{Lab, LabError, NAME, Phase, heading, program, say, tls, write_secret};
+use crate::namespace::Medium;
 use crate::network;
 
 /// From the manifests until the last machine boots: the service lets an image rest for a minute.
@@ -108,7 +109,6 @@ impl Lab {
     /// Plays metal3 until every machine has booted what its object names.
     fn play_metal3(&mut self) -> Result<(), LabError> {
         let mut wait = self.wait_for("BareMetalHosts that name an image", BOOT);
-        let mut fetched = String::new();
         loop {
             let hosts = self.hub_json(&["get", "baremetalhosts"])?;
             let hosts: Vec<_> = hosts["items"].as_array().into_iter().flatten().collect();
@@ -125,12 +125,7 @@ impl Lab {
                     Next::Wait => {}
                     Next::Register => self.tell(&name, &status("available", false, ""))?,
                     Next::Boot(url) => {
-                        say(&format!("\n{name}: its BareMetalHost names {url}"));
-                        if fetched != url {
-                            self.fetch(url, machines::ISO)?;
-                            url.clone_into(&mut fetched);
-                        }
-                        self.power_on(number)?;
+                        self.boot_image(number, url)?;
                         self.tell(&name, &status("provisioned", true, url))?;
                     }
                 }
@@ -153,8 +148,29 @@ impl Lab {
         self.show_hub(&words)
     }
 
-    /// Fetches the image as a management controller would, which machines then have for a medium.
-    pub(super) fn fetch(&self, url: &str, to: &str) -> Result<(), LabError> {
+    /// Has a machine boot the image that its BareMetalHost names. A management controller fetches it by itself; for other machines the lab
+    /// does that, once for each image.
+    pub(super) fn boot_image(&mut self, number: usize, url: &str) -> Result<(), LabError> {
+        let name = self.machines.get(number).map(|(planned, _)| planned.name.as_str()).unwrap_or_default();
+        say(&format!("\n{name}: its BareMetalHost names {url}"));
+        if self.plan.rack.is_some() {
+            return self.boot_by_controller(number, url);
+        }
+        let file = match self.images.get(url) {
+            Some(file) => file.clone(),
+            None => {
+                let file = format!("live-{}.iso", self.images.len());
+                self.fetch(url, &file)?;
+                self.images.insert(url.to_owned(), file.clone());
+                file
+            }
+        };
+        self.media.insert(number, Medium::Image(self.plan.dir.join(file)));
+        self.power_on(number)
+    }
+
+    /// Fetches an image as a management controller would.
+    fn fetch(&self, url: &str, to: &str) -> Result<(), LabError> {
         let mut curl = network::inside(self.network.name(), "curl");
         curl.args(["--fail", "--silent", "--show-error", "--cacert", tls::CA, "--output", to, url]);
         curl.stdin(Stdio::null()).current_dir(&self.plan.dir);

@@ -97,6 +97,8 @@ pub struct Lab {
     boots_medium: Vec<usize>,
     /// What machines start from that have something of their own; the others have the discovery image.
     media: BTreeMap<usize, namespace::Medium>,
+    /// The images that BareMetalHosts name, by their addresses: files in the lab's folder.
+    images: BTreeMap<String, String>,
     /// What Cluster API is, where it makes the cluster.
     cluster_api: Option<ClusterApi>,
     phase: Phase,
@@ -166,6 +168,7 @@ impl Lab {
             faults,
             looked: began,
             media: BTreeMap::new(),
+            images: BTreeMap::new(),
             cluster_api: None,
             phase: Phase::Before,
             began,
@@ -326,13 +329,11 @@ impl Lab {
         let medium_first = self.boots_medium.contains(&number);
         let medium = self.media.get(&number).cloned();
         let medium = medium.unwrap_or_else(|| namespace::Medium::Image(self.plan.dir.join(machines::ISO)));
-        let Some((planned, machine)) = self.machines.get_mut(number) else { return Ok(()) };
-        if let (Some(MachineHandle::Real(machine)), Some(rack)) = (&*machine, &self.plan.rack) {
-            say(&format!("{}: its management controller boots the image", planned.name));
+        if self.plan.rack.is_some() {
             let url = self.cli.json(&["iso", "url", NAME])?;
-            let path = url["url"].as_str().and_then(|url| url.strip_prefix(&service::image_origin()));
-            return machine.boot_medium(&format!("https://{}{}", rack.media, path.unwrap_or_default()));
+            return self.boot_by_controller(number, url["url"].as_str().unwrap_or_default());
         }
+        let Some((planned, machine)) = self.machines.get_mut(number) else { return Ok(()) };
         let dir = self.plan.dir.join(&planned.name);
         if let Some(programs) = &self.programs
             && let Some(spec) = machines::namespace(
@@ -354,6 +355,18 @@ impl Lab {
         say(&format!("{}: console in {}", planned.name, dir.join("console.log").display()));
         *machine = Some(MachineHandle::Virtual(Machine::start_in(self.network.name(), &spec, &dir)?));
         Ok(())
+    }
+
+    /// Has a management controller boot its machine from the image at this address of the service, which it reaches by another one.
+    fn boot_by_controller(&self, number: usize, url: &str) -> Result<(), LabError> {
+        let (Some((planned, Some(MachineHandle::Real(machine)))), Some(rack)) =
+            (self.machines.get(number), &self.plan.rack)
+        else {
+            return Ok(());
+        };
+        say(&format!("{}: its management controller boots the image", planned.name));
+        let path = url.strip_prefix(&service::image_origin()).unwrap_or_default();
+        machine.boot_medium(&format!("https://{}{path}", rack.media))
     }
 
     /// Waits for each host, and gives it its name and its role as soon as it is there.

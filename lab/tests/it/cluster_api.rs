@@ -23,7 +23,7 @@ const KINDS: &str = "clusters.cluster.x-k8s.io,machinedeployments,machinesets,ma
                      agentclusterinstalls,infraenvs,agents";
 
 fn installed(options: &[&str], names: &[&str]) -> Cluster {
-    let cluster = Cluster::start(&[&["--topology", "compact"], options].concat(), names);
+    let cluster = Cluster::start(options, names);
     // Nobody gave the service an order, and the cluster took all that it was given.
     assert!(!cluster.told().contains("$ assisted "), "{}", cluster.told());
     cluster.all_was_taken();
@@ -172,7 +172,7 @@ fn goes(cluster: &Cluster, names: &[&str]) {
 #[test]
 fn manifests_of_cluster_api_become_a_cluster_and_take_it_away_again() {
     let names = [&MASTERS[..], &["worker-0"]].concat();
-    let cluster = installed(&["--cluster-api=both", "--workers", "1"], &names);
+    let cluster = installed(&["--topology", "compact", "--cluster-api=both", "--workers", "1"], &names);
     cluster.said(&[
         "ControlPlaneInitialized=False",
         "ControlPlaneInitialized=True",
@@ -189,7 +189,10 @@ fn manifests_of_cluster_api_become_a_cluster_and_take_it_away_again() {
 #[test]
 fn everything_a_worker_comes_and_goes_and_a_master_is_replaced_by_cluster_api() {
     let names = [&MASTERS[..], &["worker-0"]].concat();
-    let cluster = installed(&["--cluster-api=disk-image", "--workers", "1", "--day2-workers", "1"], &names);
+    let cluster = installed(
+        &["--topology", "compact", "--cluster-api=disk-image", "--workers", "1", "--day2-workers", "1"],
+        &names,
+    );
     let available = |replicas: i64| {
         let found = all(&cluster, "machinedeployments");
         let status = &found[0]["status"];
@@ -231,6 +234,18 @@ fn everything_a_worker_comes_and_goes_and_a_master_is_replaced_by_cluster_api() 
     });
     are_nodes(&cluster, &names);
     goes(&cluster, &names);
+}
+
+#[test]
+fn everything_a_single_node_and_two_masters_with_an_arbiter_by_cluster_api() {
+    for (shape, names) in [("sno", &["master-0"][..]), ("arbiter", &["master-0", "master-1", "arbiter-0"])] {
+        let cluster = installed(&["--topology", shape, "--cluster-api"], names);
+        assert!(stands(&cluster));
+        let mut sorted = names.to_vec();
+        sorted.sort_unstable();
+        are_nodes(&cluster, &sorted);
+        goes(&cluster, names);
+    }
 }
 
 #[test]

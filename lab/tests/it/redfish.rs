@@ -2,15 +2,16 @@
 //! and off, on a network of its own that a card leads to.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::Command;
-use std::thread;
+use std::process::{Command, Output};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use assisted_lab_machines::machine::{Boot, Disk, Firmware, Link, Machine, Nic, Spec};
 use assisted_testkit::{ManagementController, Port, built, built_for_hosts};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use uuid::Uuid;
 
 use crate::support::{INSTALLATION, console, has_node, output, run, text};
@@ -103,51 +104,84 @@ fn taken(stream: &mut TcpStream) -> Value {
     serde_json::from_slice(&body).unwrap_or_default()
 }
 
+/// A machine in a rack: hardware, its management controller, and the list by which the lab knows it.
+struct Rack {
+    network: RackNetwork,
+    emulator: ManagementController,
+    /// Where the hardware takes orders.
+    orders: SocketAddr,
+    hardware: JoinHandle<()>,
+    media: Port,
+    dir: TempDir,
+}
+
+impl Rack {
+    fn start() -> Self {
+        let (dir, network, id) = (tempfile::tempdir().unwrap(), RackNetwork::new(), Uuid::new_v4());
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let orders = listener.local_addr().unwrap();
+        let emulator = ManagementController::start(&id.to_string(), MAC, Some(orders), dir.path()).unwrap();
+        let (namespace, machine) = (network.namespace.clone(), dir.path().join("machine"));
+        let hardware = thread::spawn(move || hardware(&listener, &namespace, id, &machine));
+        Self { network, emulator, orders, hardware, media: Port::free().unwrap(), dir }
+    }
+
+    /// Runs the lab to its end, with a list that has this password for the controller.
+    fn lab(&self, password: &str, more: &[&str]) -> Output {
+        let dir = self.dir.path();
+        std::fs::write(dir.join("password"), format!("{password}\n")).unwrap();
+        let bmc = json!({
+            "system": self.emulator.system, "user": ManagementController::USER, "password_file": "password",
+        });
+        let machine = json!({"name": "master-0", "role": "master", "mac": MAC, "bmc": bmc});
+        let media = format!("127.0.0.1:{}", self.media.number);
+        let list = json!({"interface": self.network.card, "media": media, "machines": [machine]});
+        let (path, folder) = (dir.join("machines.json"), dir.join("lab"));
+        std::fs::write(&path, list.to_string()).unwrap();
+        let mut command = Command::new(built("assisted-lab").unwrap());
+        command.args(["up", "--machines", text(&path), "--dir", text(&folder), "--once"]);
+        output(command.args(more), INSTALLATION)
+    }
+
+    /// What a lab said that has come to its end.
+    fn installed(&self, more: &[&str]) -> String {
+        let up = self.lab(ManagementController::PASSWORD, more);
+        let said = String::from_utf8_lossy(&up.stdout).into_owned();
+        let of_machine = || self.emulator.log() + &console(&self.dir.path().join("machine"));
+        assert!(up.status.success(), "{said}\n{}\n{}", String::from_utf8_lossy(&up.stderr), of_machine());
+        assert!(has_node(&said, "master-0"), "no node that is ready in:\n{said}");
+        // Where the minutes went, for whoever reads the log of a run: a test's standard output is shown when it fails alone.
+        let minutes = said.lines().skip_while(|line| line.split_whitespace().next() != Some("minutes"));
+        let mut log = std::io::stderr();
+        for line in minutes.take_while(|line| !line.is_empty()) {
+            writeln!(log, "{line}").unwrap();
+        }
+        said
+    }
+
+    fn end(self) {
+        let body = json!({"power_state": "Gone"}).to_string();
+        let mut last = TcpStream::connect(self.orders).unwrap();
+        write!(last, "PUT / HTTP/1.1\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+        self.hardware.join().unwrap();
+    }
+}
+
 #[test]
 fn everything_a_single_node_is_installed_on_a_machine_that_its_management_controller_starts() {
-    let (dir, rack, id) = (tempfile::tempdir().unwrap(), RackNetwork::new(), Uuid::new_v4());
-    let orders = TcpListener::bind("127.0.0.1:0").unwrap();
-    let told = orders.local_addr().unwrap();
-    let emulator = ManagementController::start(&id.to_string(), MAC, Some(told), dir.path()).unwrap();
-    let (namespace, machine) = (rack.namespace.clone(), dir.path().join("machine"));
-    let hardware = thread::spawn(move || hardware(&orders, &namespace, id, &machine));
-
-    let (list, media) = (dir.path().join("machines.json"), Port::free().unwrap());
-    let machines = |password: &str| {
-        let bmc =
-            json!({"system": emulator.system, "user": ManagementController::USER, "password_file": password});
-        let machine = json!({"name": "master-0", "role": "master", "mac": MAC, "bmc": bmc});
-        json!({"interface": rack.card, "media": format!("127.0.0.1:{}", media.number), "machines": [machine]})
-            .to_string()
-    };
-    for (file, password) in
-        [("right", format!("{}\n", ManagementController::PASSWORD)), ("wrong", "guess\n".to_owned())]
-    {
-        std::fs::write(dir.path().join(file), password).unwrap();
-    }
-    let lab = |more: &[&str]| {
-        let mut command = Command::new(built("assisted-lab").unwrap());
-        let folder = dir.path().join("lab");
-        command.args(["up", "--machines", text(&list), "--dir", text(&folder), "--once"]);
-        output(command.args(more), INSTALLATION)
-    };
-    std::fs::write(&list, machines("wrong")).unwrap();
-    let refused = lab(&[]);
+    let rack = Rack::start();
+    let refused = rack.lab("guess", &[]);
     let why = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && why.contains("refused GET (401"), "{why}");
     assert!(refused.stdout.is_empty(), "nothing has begun: {refused:?}");
-    let refused = lab(&["--fault", "network-cut"]);
+    let refused = rack.lab("guess", &["--fault", "network-cut"]);
     assert!(String::from_utf8_lossy(&refused.stderr).contains("virtual machines alone"), "{refused:?}");
 
-    std::fs::write(&list, machines("right")).unwrap();
-    let programs = dir.path().join("programs");
+    let programs = rack.dir.path().join("programs");
     std::fs::create_dir(&programs).unwrap();
     std::fs::copy(built_for_hosts().unwrap(), programs.join("assisted-host-x86_64")).unwrap();
     let image = ["--iso", "minimal", "--static-network", "--host-programs", text(&programs)];
-    let up = lab(&[&["--fault", "service-restart"], &image[..]].concat());
-    let said = String::from_utf8_lossy(&up.stdout);
-    let more = || emulator.log() + &console(&dir.path().join("machine"));
-    assert!(up.status.success(), "{said}\n{}\n{}", String::from_utf8_lossy(&up.stderr), more());
+    let said = rack.installed(&[&["--fault", "service-restart"], &image[..]].concat());
     for line in [
         "master-0: its management controller boots the image",
         "known",
@@ -157,14 +191,25 @@ fn everything_a_single_node_is_installed_on_a_machine_that_its_management_contro
     ] {
         assert!(said.contains(line), "no {line:?} in:\n{said}");
     }
-    assert!(has_node(&said, "master-0"), "no node that is ready in:\n{said}");
-    // Where the minutes went, for whoever reads the log of a run: a test's standard output is shown when it fails alone.
-    let minutes = said.lines().skip_while(|line| line.split_whitespace().next() != Some("minutes"));
-    for line in minutes.take_while(|line| !line.is_empty()) {
-        writeln!(std::io::stderr(), "{line}").unwrap();
+    rack.end();
+}
+
+#[test]
+fn everything_a_machine_that_its_management_controller_starts_is_a_cluster_of_cluster_api() {
+    let rack = Rack::start();
+    let refused = rack.lab("guess", &["--cluster-api=disk-image"]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("live ISO alone"), "{refused:?}");
+    let said = rack.installed(&["--cluster-api"]);
+    for line in [
+        "master-0: its management controller boots the image",
+        "ControlPlaneInitialized=False",
+        " Available=True",
+        "clusterctl describe cluster lab",
+    ] {
+        assert!(said.contains(line), "no {line:?} in:\n{said}");
     }
-    let body = json!({"power_state": "Gone"}).to_string();
-    let mut last = TcpStream::connect(told).unwrap();
-    write!(last, "PUT / HTTP/1.1\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
-    hardware.join().unwrap();
+    // The node has been told its provider id by the label that it has got by itself.
+    assert!(said.lines().any(|line| line.starts_with("master-0") && line.contains("metal3://")), "{said}");
+    assert!(!said.contains("$ assisted "), "nobody gave the service an order:\n{said}");
+    rack.end();
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::KUBECONFIG;
 use crate::namespace::Medium;
+use crate::up::machine_handle::MachineHandle;
 use crate::up::metal3::{Next, next, status};
 use crate::up::{Lab, LabError, NAME, forget, say, write_secret};
 
@@ -192,44 +193,37 @@ impl Lab {
             return Ok(());
         };
         if state(host) == "provisioned" && host["spec"]["image"].is_null() {
-            say(&format!("\n{own}: switched off, and its disks are emptied"));
-            self.wipe(number)?;
-            self.media.remove(&number);
+            self.deprovision(number, &own)?;
             return self.tell(&own, &status("available", false, ""));
         }
         match next(host) {
             Next::Done | Next::Wait => Ok(()),
             Next::Register => self.tell(&own, &status("available", false, "")),
             Next::Boot(url) => {
-                let medium = self.medium(host, url)?;
-                self.media.insert(number, medium);
-                self.power_on(number)?;
+                if host["spec"]["image"]["format"] == "live-iso" {
+                    self.boot_image(number, url)?;
+                } else {
+                    let medium = self.user_data(host)?;
+                    self.media.insert(number, medium);
+                    self.power_on(number)?;
+                }
                 self.tell(&own, &status("provisioned", true, url))
             }
         }
     }
 
-    /// What a host starts from.
-    fn medium(&mut self, host: &Value, url: &str) -> Result<Medium, LabError> {
-        let own = name(host);
-        if host["spec"]["image"]["format"] != "live-iso" {
-            return self.user_data(host);
+    /// A host of nobody any more.
+    fn deprovision(&mut self, number: usize, own: &str) -> Result<(), LabError> {
+        if let Some((_, Some(MachineHandle::Real(machine)))) = self.machines.get(number) {
+            say(&format!(
+                "\n{own}: switched off by its management controller; its disks keep what is on them"
+            ));
+            return machine.power_off();
         }
-        say(&format!("\n{own}: its BareMetalHost names {url}"));
-        let known = self.cluster_api.as_ref().and_then(|cluster_api| cluster_api.images.get(url).cloned());
-        let file = match known {
-            Some(file) => file,
-            None => {
-                let count = self.cluster_api.as_ref().map_or(0, |cluster_api| cluster_api.images.len());
-                let file = format!("live-{count}.iso");
-                self.fetch(url, &file)?;
-                if let Some(cluster_api) = &mut self.cluster_api {
-                    cluster_api.images.insert(url.to_owned(), file.clone());
-                }
-                file
-            }
-        };
-        Ok(Medium::Image(self.plan.dir.join(file)))
+        say(&format!("\n{own}: switched off, and its disks are emptied"));
+        self.wipe(number)?;
+        self.media.remove(&number);
+        Ok(())
     }
 
     /// The Ignition config and the config drive of a host that boots a disk image.

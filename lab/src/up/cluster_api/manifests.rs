@@ -1,6 +1,7 @@
 //! The objects of a cluster: the documentation's example, with what is the lab's own in it.
 
 use assisted_crd::cluster_api::labels::annotation::{BOOT_METHOD, RELEASE_REPOSITORY};
+use assisted_crd::cluster_api::labels::label;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -15,10 +16,13 @@ use crate::up::{Lab, LabError, NAME, heading, payload, service};
 const EXAMPLES: [&str; 3] = [
     include_str!("../../../../docs/examples/cluster-api/cluster.yaml"),
     include_str!("../../../../docs/examples/cluster-api/control-plane.yaml"),
-    include_str!("../../../../docs/examples/cluster-api/workers.yaml"),
+    WORKERS_EXAMPLE,
 ];
+const WORKERS_EXAMPLE: &str = include_str!("../../../../docs/examples/cluster-api/workers.yaml");
 /// What the example's cluster is called.
 const EXAMPLE: &str = "demo";
+/// What the objects of arbiters are called.
+const ARBITERS: &str = "lab-arbiters";
 /// The label by which machines of a role are chosen.
 const ROLE: &str = "role";
 
@@ -33,10 +37,11 @@ impl Lab {
         let secret = self.plan.dir.join(service::pull_secret(&self.plan.dir)?);
         let secret = std::fs::read_to_string(&secret).map_err(LabError::io(&secret))?;
         let planned: Vec<_> = self.machines.iter().map(|(planned, _)| planned).collect();
-        let workers = planned.iter().filter(|one| one.role == Role::Worker && !one.is_late).count();
+        let count = |role: Role| planned.iter().filter(|one| one.role == role && !one.is_late).count();
+        let counts = Counts { masters, arbiters: count(Role::Arbiter), workers: count(Role::Worker) };
         let boots = self.plan.cluster_api.unwrap_or(Boots::LiveIso);
         let mut objects = vec![pull_secret(&secret), mirrors()];
-        objects.extend(cluster(boots, masters, workers)?);
+        objects.extend(cluster(boots, &counts)?);
         objects.extend(planned.into_iter().flat_map(bare_metal_host));
         self.apply_objects(FILE, &objects)
     }
@@ -60,37 +65,60 @@ fn mirrors() -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata("mirrors"), "data": {"registries.conf": text}})
 }
 
-/// The example with the lab's names, addresses, release and counts.
-fn cluster(boots: Boots, masters: usize, workers: usize) -> Result<Vec<Value>, LabError> {
+/// How many machines a cluster begins with.
+struct Counts {
+    masters: usize,
+    arbiters: usize,
+    workers: usize,
+}
+
+/// The example with the lab's names, addresses, release and counts. Arbiters are machines of a second MachineDeployment.
+fn cluster(boots: Boots, counts: &Counts) -> Result<Vec<Value>, LabError> {
     let mut objects = Vec::new();
     for text in EXAMPLES {
         objects.extend(documents(&text.replace(EXAMPLE, NAME))?);
+    }
+    if counts.arbiters > 0 {
+        let arbiters = WORKERS_EXAMPLE.replace("demo-workers", ARBITERS).replace(EXAMPLE, NAME);
+        objects.extend(documents(&arbiters)?);
     }
     let boot =
         |role: Role| json!({BOOT_METHOD: if boots.live_iso(role) { "live-iso" } else { "disk-image" }});
     let time = json!([GATEWAY.to_string()]);
     for object in &mut objects {
         object["metadata"]["namespace"] = NAME.into();
-        let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let role = match object["metadata"]["name"].as_str().unwrap_or_default() {
+            ARBITERS => Role::Arbiter,
+            name if name.ends_with("workers") => Role::Worker,
+            _ => Role::Master,
+        };
         match object["kind"].as_str() {
             Some("OpenshiftAssistedControlPlane") => {
                 object["metadata"]["annotations"] =
                     json!({RELEASE_REPOSITORY: format!("{REGISTRY}/{RELEASE}")});
                 let spec = &mut object["spec"];
-                spec["replicas"] = masters.into();
+                spec["replicas"] = counts.masters.into();
                 spec["distributionVersion"] = payload::VERSION.into();
-                spec["config"]["apiVIPs"] = json!([API_VIP.to_string()]);
-                spec["config"]["ingressVIPs"] = json!([INGRESS_VIP.to_string()]);
+                let config = &mut spec["config"];
+                config["apiVIPs"] = json!([API_VIP.to_string()]);
+                config["ingressVIPs"] = json!([INGRESS_VIP.to_string()]);
+                if let (1, Value::Object(config)) = (counts.masters, config) {
+                    // A single node has its own address alone.
+                    config.retain(|member, _| !member.ends_with("VIPs"));
+                }
                 spec["machineTemplate"]["metadata"] = json!({"annotations": boot(Role::Master)});
                 spec["openshiftAssistedConfigSpec"]["additionalNTPSources"] = time.clone();
             }
             Some("OpenshiftAssistedConfigTemplate") => {
-                object["spec"]["template"]["metadata"] = json!({"annotations": boot(Role::Worker)});
+                object["spec"]["template"]["metadata"] = json!({"annotations": boot(role)});
                 object["spec"]["template"]["spec"]["additionalNTPSources"] = time.clone();
             }
-            Some("MachineDeployment") => object["spec"]["replicas"] = workers.into(),
+            Some("MachineDeployment") if role == Role::Arbiter => {
+                object["spec"]["replicas"] = counts.arbiters.into();
+                object["spec"]["template"]["metadata"]["labels"][label::ARBITER] = "".into();
+            }
+            Some("MachineDeployment") => object["spec"]["replicas"] = counts.workers.into(),
             Some("Metal3MachineTemplate") => {
-                let role = if name.ends_with("workers") { Role::Worker } else { Role::Master };
                 object["spec"]["template"]["spec"]["hostSelector"] =
                     json!({"matchLabels": {ROLE: role.name()}});
             }
@@ -114,7 +142,7 @@ mod tests {
 
     #[test]
     fn the_example_becomes_the_lab_s() {
-        let objects = cluster(Boots::Both, 3, 1).unwrap();
+        let objects = cluster(Boots::Both, &Counts { masters: 3, arbiters: 0, workers: 1 }).unwrap();
         let of = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
         let plane = of("OpenshiftAssistedControlPlane");
         assert_eq!(plane["metadata"]["name"], NAME);
@@ -137,5 +165,28 @@ mod tests {
         roles.sort_unstable();
         assert_eq!(roles, ["master", "worker"]);
         assert!(objects.iter().all(|object| object["metadata"]["namespace"] == NAME));
+    }
+
+    #[test]
+    fn a_single_node_has_no_vips_and_an_arbiter_a_deployment_of_its_own() {
+        let of = |counts: Counts, kind: &str| {
+            let objects = cluster(Boots::LiveIso, &counts).unwrap();
+            objects.into_iter().filter(|object| object["kind"] == kind).collect::<Vec<_>>()
+        };
+        let single = Counts { masters: 1, arbiters: 0, workers: 0 };
+        let plane = of(single, "OpenshiftAssistedControlPlane").remove(0);
+        assert_eq!(
+            (&plane["spec"]["replicas"], &plane["spec"]["config"]["apiVIPs"]),
+            (&json!(1), &Value::Null)
+        );
+        let with_arbiter = || Counts { masters: 2, arbiters: 1, workers: 0 };
+        let [workers, arbiters] = of(with_arbiter(), "MachineDeployment").try_into().unwrap();
+        assert_eq!((&workers["spec"]["replicas"], &arbiters["spec"]["replicas"]), (&json!(0), &json!(1)));
+        let template = &arbiters["spec"]["template"];
+        assert_eq!(template["metadata"]["labels"][label::ARBITER], "");
+        assert_eq!(template["spec"]["bootstrap"]["configRef"]["name"], ARBITERS);
+        let templates = of(with_arbiter(), "Metal3MachineTemplate");
+        let wanted = &templates[2]["spec"]["template"]["spec"]["hostSelector"]["matchLabels"];
+        assert_eq!((&templates[2]["metadata"]["name"], &wanted[ROLE]), (&json!(ARBITERS), &json!("arbiter")));
     }
 }

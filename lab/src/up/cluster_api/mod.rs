@@ -7,13 +7,12 @@ mod manifests;
 mod programs;
 mod provider;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use assisted_lab_tools::cluster_api;
 use serde_json::Value;
 
 use super::metal3::is_true;
-use super::topology::Topology;
 use super::{Lab, LabError, NAME, Phase, Plan, heading, program, say};
 use crate::network::Running;
 pub use boots::Boots;
@@ -28,8 +27,6 @@ const CONDITIONS: [&str; 4] =
 /// What Cluster API is made of here, and what its infrastructure knows. It ends when this is dropped.
 pub(super) struct ClusterApi {
     programs: Vec<Running>,
-    /// The images that machines boot, by their addresses: files in the lab's folder.
-    images: BTreeMap<String, String>,
     /// Which version of the cluster's kubeconfig is in the lab's folder.
     kubeconfig: Option<String>,
     /// Metal3Machines whose nodes know what they are.
@@ -45,9 +42,6 @@ impl ClusterApi {
 /// Fails when the lab can't show what is asked for.
 pub(super) fn must_come(plan: &Plan) -> Result<(), LabError> {
     let Some(boots) = plan.cluster_api else { return Ok(()) };
-    if !matches!(plan.topology, Topology::Compact | Topology::Ha) {
-        return Err(LabError::OnlyThreeMasters);
-    }
     if boots != Boots::LiveIso && !plan.namespaces {
         return Err(LabError::OnlyLiveIso);
     }
@@ -107,11 +101,7 @@ impl Lab {
                     said: shown,
                 });
             }
-            let wanted = self.numbers(false);
-            let all_run = wanted
-                .iter()
-                .all(|number| self.machines.get(*number).is_some_and(|(_, machine)| machine.is_some()));
-            if all_run && self.phase == Phase::Before {
+            if self.phase == Phase::Before && has_begun(&install) {
                 self.phase = Phase::Installing;
                 self.begins("the cluster is installed");
             }
@@ -146,6 +136,13 @@ impl Lab {
     }
 }
 
+/// Whether the installation is under way, or over.
+fn has_begun(install: &Value) -> bool {
+    let state = install["status"]["debugInfo"]["state"].as_str();
+    let before = ["", "insufficient", "pending-for-input", "ready"];
+    !before.contains(&state.unwrap_or_default())
+}
+
 /// How far a Cluster is, and its installation.
 fn told(cluster: &Value, install: &Value) -> String {
     let mut told = format!("cluster {NAME}:");
@@ -167,23 +164,24 @@ mod tests {
 
     use super::*;
     use crate::up::machines::tests::plan;
-    use crate::up::topology::Role;
+    use crate::up::topology::{Role, Topology};
 
     #[test]
     fn what_cannot_be_shown_is_refused() {
         let refused = |plan: Plan| must_come(&plan).unwrap_err().to_string();
-        let asked = Plan { cluster_api: Some(Boots::LiveIso), ..plan(Topology::Sno, 0) };
-        assert!(refused(asked).contains("three masters"));
         let asked = Plan { cluster_api: Some(Boots::Both), ..plan(Topology::Compact, 1) };
         assert!(refused(asked).contains("live-iso"));
-        must_come(&plan(Topology::Sno, 0)).unwrap();
+        must_come(&plan(Topology::Compact, 1)).unwrap();
         assert!(Boots::Both.live_iso(Role::Master) && !Boots::Both.live_iso(Role::Worker));
     }
 
     #[test]
     fn how_far_a_cluster_is() {
         let cluster = json!({"status": {"conditions": [{"type": "InfrastructureReady", "status": "True"}]}});
-        let install = json!({"status": {"debugInfo": {"state": "installing", "stateInfo": "x"}}});
+        let in_state = |state: &str| json!({"status": {"debugInfo": {"state": state, "stateInfo": "x"}}});
+        assert!(!has_begun(&json!({})) && !has_begun(&in_state("ready")));
+        let install = in_state("installing");
+        assert!(has_begun(&install));
         assert_eq!(
             told(&cluster, &install),
             "cluster lab: InfrastructureReady=True ControlPlaneInitialized=False ControlPlaneAvailable=False Available=False\n  \

@@ -51,12 +51,8 @@ impl Lab {
             started.push(provider.start(plan, network)?);
             listens(network, plan, provider.port)?;
         }
-        self.cluster_api = Some(ClusterApi {
-            programs: started,
-            images: Default::default(),
-            kubeconfig: None,
-            linked: Default::default(),
-        });
+        self.cluster_api =
+            Some(ClusterApi { programs: started, kubeconfig: None, linked: Default::default() });
         Ok(())
     }
 
