@@ -47,7 +47,8 @@ fn what_a_lab_cannot_do_is_said() {
         (&["up", "--topology", "sno", "--fault", "missing-worker"], "whose role is worker"),
         (&["up", "--machines", "nowhere.yaml"], "nowhere.yaml"),
         (&["up", "--cluster-api=disk-image"], "live ISO alone"),
-        (&["up", "--cluster-api", "--topology", "sno"], "three masters"),
+        (&["up", "--cluster-api", "--machines", "nowhere.yaml"], "nowhere.yaml"),
+        (&["up", "--cluster-api", "--hub"], "cannot be used with"),
         (&["up", "--fault", "reset-while-writing", "--fault", "network-cut"], "has to go wrong alone"),
     ] {
         let output = lab(dir.path(), words);
