@@ -2,21 +2,25 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use assisted_testkit::built;
 
 use crate::support::{INSTALLATION, console, has_node, output, text};
 
-fn lab(dir: &Path, words: &[&str]) -> Output {
+/// How long the lab may take to refuse: it begins nothing before.
+const REFUSAL: Duration = Duration::from_secs(60);
+
+fn lab(dir: &Path, words: &[&str], limit: Duration) -> Output {
     let mut command = Command::new(built("assisted-lab").unwrap());
-    output(command.args(words).args(["--dir", text(dir)]), INSTALLATION)
+    output(command.args(words).args(["--dir", text(dir)]), limit)
 }
 
 #[test]
 fn everything_a_control_plane_of_three_is_installed_from_a_minimal_image_with_fixed_addresses() {
     let dir = tempfile::tempdir().unwrap();
     let shape = ["--topology", "compact", "--iso", "minimal", "--static-network"];
-    let up = lab(dir.path(), &[&["up", "--once"], &shape[..]].concat());
+    let up = lab(dir.path(), &[&["up", "--once"], &shape[..]].concat(), INSTALLATION);
     let told = String::from_utf8_lossy(&up.stdout);
     if !up.status.success() {
         let machines = (0..3).map(|number| dir.path().join(format!("master-{number}")));
@@ -51,7 +55,7 @@ fn what_a_lab_cannot_do_is_said() {
         (&["up", "--cluster-api", "--hub"], "cannot be used with"),
         (&["up", "--fault", "reset-while-writing", "--fault", "network-cut"], "has to go wrong alone"),
     ] {
-        let output = lab(dir.path(), words);
+        let output = lab(dir.path(), words, REFUSAL);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && said.contains(why), "{words:?}: {said}");
     }
