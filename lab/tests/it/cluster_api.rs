@@ -9,7 +9,7 @@ use assisted_testkit::kubernetes;
 use serde_json::Value;
 
 use crate::namespaces::Cluster;
-use crate::support::{has_node, output, run, text};
+use crate::support::{output, run, text};
 
 const MASTERS: [&str; 3] = ["master-0", "master-1", "master-2"];
 /// How long a change of the cluster may take, and a command.
@@ -246,23 +246,4 @@ fn everything_a_single_node_and_two_masters_with_an_arbiter_by_cluster_api() {
         are_nodes(&cluster, &sorted);
         goes(&cluster, names);
     }
-}
-
-#[test]
-fn everything_virtual_machines_become_a_cluster_by_cluster_api() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut command = Command::new(assisted_testkit::built("assisted-lab").unwrap());
-    command.args(["up", "--cluster-api", "--topology", "compact", "--once", "--dir", text(dir.path())]);
-    let up = output(&mut command, crate::support::INSTALLATION);
-    let told = String::from_utf8_lossy(&up.stdout);
-    let consoles: String =
-        MASTERS.iter().map(|name| crate::support::console(&dir.path().join(name))).collect();
-    assert!(up.status.success(), "{told}\n{}{consoles}", String::from_utf8_lossy(&up.stderr));
-    for name in MASTERS {
-        assert!(has_node(&told, name), "no {name} that is ready:\n{told}");
-    }
-    // Each node has been told its provider id by the label that it has got by itself.
-    let ids = told.lines().filter(|line| line.starts_with("master-") && line.contains("metal3://"));
-    assert_eq!(ids.count(), MASTERS.len(), "{told}");
-    assert!(told.contains(" Available=True") && !told.contains("$ assisted "), "{told}");
 }
