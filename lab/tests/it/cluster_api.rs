@@ -88,6 +88,11 @@ fn stands(cluster: &Cluster) -> bool {
 
 /// Each Machine is a node that is ready, on the host that its Metal3Machine has: by its name, its label and its provider id.
 fn are_nodes(cluster: &Cluster, names: &[&str]) {
+    // The core looks at the cluster's nodes by itself.
+    until(cluster, "the node of each Machine", || {
+        let machines = all(cluster, "machines.cluster.x-k8s.io");
+        machines.iter().all(|machine| machine["status"]["nodeRef"]["name"].is_string())
+    });
     let (machines, own) = (all(cluster, "machines.cluster.x-k8s.io"), all(cluster, "metal3machines"));
     let (hosts, nodes) = (all(cluster, "baremetalhosts"), of_cluster(cluster));
     let mut found = Vec::new();
