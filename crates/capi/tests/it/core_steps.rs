@@ -22,7 +22,7 @@ use assisted_simhost::topology::Topology;
 use assisted_simhost::world::Site as Network;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
-use kube::api::ListParams;
+use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::core_world::{World, condition};
@@ -146,7 +146,13 @@ pub async fn install(world: &World, machines: &[Booted]) {
 /// when the cluster is installed.
 async fn leads_to_the_cluster(world: &World) {
     world.hand_out_kubeconfig().await;
-    world.site.merge::<Plane>("demo", json!({"metadata": {"annotations": {"look": "now"}}})).await;
+    // The provider that is asked about the change may just be killed.
+    let look = Patch::Merge(json!({"metadata": {"annotations": {"look": "now"}}}));
+    let planes = world.site.api::<Plane>();
+    wait("the control plane is looked at", async || {
+        planes.patch("demo", &PatchParams::default(), &look).await.is_ok()
+    })
+    .await;
     let kubeconfig = world.spoke_kubeconfig().into_bytes();
     let is_it = |secret: &Secret| secret.data.as_ref().is_some_and(|data| data["value"].0 == kubeconfig);
     world.site.until("demo-kubeconfig", is_it).await;
