@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use assisted_lab_tools::cluster_api::{Core, NEWEST, OLDEST};
 use assisted_lab_tools::{
     COREOS_INSTALLER, S3S_FS, cluster_api, docker_registry, installed, installed_root, kafka, kubernetes,
     postgres,
@@ -89,9 +90,6 @@ const PYTHON: &[&str] = &[
 /// What Go leaves out of programs that tests run: to inline functions and to describe the code for debuggers takes a third of the build.
 const QUICKLY: &str = "-gcflags=all=-l -dwarf=false";
 
-/// The Go module of what is built of Cluster API.
-const CLUSTER_API_MODULE: &str = "lab/cluster-api";
-
 /// How long another build of Kubernetes may take that is waited for.
 const KUBERNETES: Duration = Duration::from_secs(20 * 60);
 
@@ -149,7 +147,7 @@ impl Part {
             Self::Python => false,
             Self::CoreosInstaller => installed("coreos-installer", COREOS_INSTALLER).is_ok(),
             Self::Kubernetes => kubernetes::is_built(),
-            Self::ClusterApi => cluster_api::is_built(),
+            Self::ClusterApi => OLDEST.is_built() && NEWEST.is_built(),
             Self::Kafka => kafka::fetched().is_ok(),
             Self::Programs => built("debug/lab-cluster"),
             Self::HostProgram => built("dist/assisted-host-x86_64"),
@@ -168,7 +166,7 @@ impl Part {
             Self::Python => python().map(drop),
             Self::CoreosInstaller => coreos_installer(),
             Self::Kubernetes => build_kubernetes(),
-            Self::ClusterApi => build_cluster_api(),
+            Self::ClusterApi => [OLDEST, NEWEST].into_iter().try_for_each(build_cluster_api),
             Self::Kafka => fetch_kafka(),
             Self::Programs => step(
                 "programs of the lab",
@@ -266,24 +264,18 @@ pub fn build_kubernetes() -> Result<()> {
 
 /// The core of Cluster API that its providers are tested with, built from its sources once for each version; the definitions of its
 /// kinds come with them.
-pub fn build_cluster_api() -> Result<()> {
-    let dir = cluster_api::root()?;
+pub fn build_cluster_api(core: Core) -> Result<()> {
+    let dir = core.root()?;
     std::fs::create_dir_all(&dir).with_context(|| format!("can't create {}", dir.display()))?;
     let _lock = locked(&dir.with_extension("lock"), KUBERNETES)?;
-    if cluster_api::is_built() {
+    if core.is_built() {
         return Ok(());
     }
-    for (name, package) in cluster_api::BUILT {
-        go_build(
-            &format!("{name} (several minutes, once)"),
-            CLUSTER_API_MODULE,
-            package,
-            "",
-            &dir.join(name),
-        )?;
+    for (name, package) in core.programs() {
+        go_build(&format!("{name} (several minutes, once)"), core.module, package, "", &dir.join(name))?;
     }
     let mut ask = tied("go");
-    ask.current_dir(root().join(CLUSTER_API_MODULE)).args([
+    ask.current_dir(root().join(core.module)).args([
         "list",
         "-m",
         "-f",
@@ -295,15 +287,16 @@ pub fn build_cluster_api() -> Result<()> {
         bail!("go does not tell where the sources of Cluster API are");
     }
     let sources = PathBuf::from(String::from_utf8(told.stdout)?.trim());
-    let definitions = sources.join(cluster_api::DEFINITIONS);
-    let mut files = vec![sources.join(cluster_api::WEBHOOKS)];
+    let manifests = sources.join(core.manifests);
+    let definitions = manifests.join("crd/bases");
+    let mut files = vec![(manifests.join("webhook/manifests.yaml"), dir.join(cluster_api::WEBHOOKS))];
     for file in
         std::fs::read_dir(&definitions).with_context(|| format!("can't read {}", definitions.display()))?
     {
-        files.push(file?.path());
+        let file = file?;
+        files.push((file.path(), dir.join(cluster_api::DEFINITIONS).join(file.file_name())));
     }
-    for file in files {
-        let copy = dir.join(file.strip_prefix(&sources)?);
+    for (file, copy) in files {
         std::fs::create_dir_all(copy.parent().unwrap_or(&dir))?;
         // The sources of modules are read-only: so would be the copy of a file.
         let text = std::fs::read(&file).with_context(|| format!("can't read {}", file.display()))?;

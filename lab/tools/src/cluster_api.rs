@@ -6,17 +6,38 @@ use std::path::{Path, PathBuf};
 
 use crate::{Missing, installed_root};
 
-/// Version that the cache holds; the module in `lab/cluster-api` is of the same.
-pub const VERSION: &str = "1.11.3";
+/// A version of the core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Core {
+    /// Version that the cache holds; the Go module is of the same.
+    pub version: &'static str,
+    /// Folder of the Go module.
+    pub module: &'static str,
+    /// The package of the controllers.
+    controllers: &'static str,
+    /// Folder of the manifests, in the sources.
+    pub manifests: &'static str,
+}
 
-/// Where the module's manifests lie, in the module and in the cache: the definitions of its kinds, and the configurations of its
-/// webhooks.
+/// The oldest core that the providers work with: what it serves, later ones serve.
+pub const OLDEST: Core = Core {
+    version: "1.11.3",
+    module: "lab/cluster-api",
+    controllers: "sigs.k8s.io/cluster-api",
+    manifests: "config",
+};
+
+/// The newest one, for tests that take long.
+pub const NEWEST: Core = Core {
+    version: "1.14.2",
+    module: "lab/cluster-api-newest",
+    controllers: "sigs.k8s.io/cluster-api/core",
+    manifests: "core/config",
+};
+
+/// Where manifests lie in the cache: the definitions of the core's kinds, and the configurations of its webhooks.
 pub const DEFINITIONS: &str = "config/crd/bases";
 pub const WEBHOOKS: &str = "config/webhook/manifests.yaml";
-
-/// The programs of the module: the controllers, and what people install providers with.
-pub const BUILT: &[(&str, &str)] =
-    &[("cluster-api", "sigs.k8s.io/cluster-api"), ("clusterctl", "sigs.k8s.io/cluster-api/cmd/clusterctl")];
 
 /// Where the webhooks are asked in the published manifests: what comes before a path.
 const SERVICE: &str = "    service:\n      name: webhook-service\n      namespace: system\n      path: ";
@@ -58,25 +79,32 @@ pub fn arguments(
     ]
 }
 
-/// The folder in the cache that holds what is built.
-///
-/// # Errors
-/// When there is no cache.
-pub fn root() -> Result<PathBuf, Missing> {
-    installed_root("cluster-api", VERSION)
-}
+impl Core {
+    /// The programs of the module, and their packages: the controllers, and what people install providers with.
+    pub const fn programs(&self) -> [(&'static str, &'static str); 2] {
+        [("cluster-api", self.controllers), ("clusterctl", "sigs.k8s.io/cluster-api/cmd/clusterctl")]
+    }
 
-/// Something that is built, or a manifest of the module.
-///
-/// # Errors
-/// When it has not been made yet.
-pub fn find(name: &str) -> Result<PathBuf, Missing> {
-    let found = root()?.join(name);
-    if found.exists() { Ok(found) } else { Err(Missing::Program(found)) }
-}
+    /// The folder in the cache that holds what is built.
+    ///
+    /// # Errors
+    /// When there is no cache.
+    pub fn root(&self) -> Result<PathBuf, Missing> {
+        installed_root("cluster-api", self.version)
+    }
 
-/// Whether everything is here.
-pub fn is_built() -> bool {
-    let programs = BUILT.iter().map(|(name, _)| *name);
-    programs.chain([DEFINITIONS, WEBHOOKS]).all(|name| find(name).is_ok())
+    /// Something that is built, or a manifest of the module.
+    ///
+    /// # Errors
+    /// When it has not been made yet.
+    pub fn find(&self, name: &str) -> Result<PathBuf, Missing> {
+        let found = self.root()?.join(name);
+        if found.exists() { Ok(found) } else { Err(Missing::Program(found)) }
+    }
+
+    /// Whether everything is here.
+    pub fn is_built(&self) -> bool {
+        let programs = self.programs().map(|(name, _)| name);
+        programs.into_iter().chain([DEFINITIONS, WEBHOOKS]).all(|name| self.find(name).is_ok())
+    }
 }

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use assisted_lab_tools::cluster_api::{NEWEST, OLDEST};
 use clap::Args;
 
 use crate::run::{cache, cargo, programs, root, step, target_dir};
@@ -153,7 +154,11 @@ impl Run {
             self.stage(HOST_PROGRAM, &[PROGRAMS], Kind::Other, move || dist::try_out(&host)),
             self.stage(KAFKA, &[first], Kind::Other, setup::fetch_kafka),
             self.stage(KUBERNETES, &[first], Kind::Other, setup::build_kubernetes),
-            self.stage(CLUSTER_API, &[first], Kind::Other, setup::build_cluster_api),
+            self.stage(CLUSTER_API, &[first], Kind::Other, move || {
+                setup::build_cluster_api(OLDEST)?;
+                // What takes long tries the newest one, too.
+                if judges { setup::build_cluster_api(NEWEST) } else { Ok(()) }
+            }),
         ]);
         if !whole {
             let wanted: Vec<_> = self.packages.iter().flat_map(|package| needs::stages(package)).collect();

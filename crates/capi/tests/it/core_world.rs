@@ -28,6 +28,7 @@ use assisted_kubeapi::webhook_server::target::Target;
 use assisted_service::generator::Simulation as NoProgram;
 use assisted_service::{Background, Service};
 use assisted_store::Store;
+use assisted_testkit::cluster_api::{Core, OLDEST};
 use assisted_testkit::kube::{ClusterApi, Kube};
 use assisted_testkit::oci::{OPENSHIFT_INSTALL, push_release};
 use assisted_testkit::terminal::limited;
@@ -89,24 +90,29 @@ impl Drop for World {
 impl World {
     /// With the kinds of a hub, and its controllers.
     pub async fn launch() -> Self {
-        Self::launch_with(false, false).await
+        Box::pin(Self::launch_with(OLDEST, false, false)).await
+    }
+
+    /// The same, with another core.
+    pub async fn launch_by(core: Core) -> Self {
+        Box::pin(Self::launch_with(core, false, false)).await
     }
 
     /// With a service alone.
     pub async fn launch_alone() -> Self {
-        Self::launch_with(true, false).await
+        Box::pin(Self::launch_with(OLDEST, true, false)).await
     }
 
     /// With a service alone that has accounts.
     pub async fn launch_with_accounts() -> Self {
-        Self::launch_with(true, true).await
+        Box::pin(Self::launch_with(OLDEST, true, true)).await
     }
 
-    async fn launch_with(alone: bool, has_accounts: bool) -> Self {
-        let (kube, spoke, core) = tokio::task::spawn_blocking(|| {
+    async fn launch_with(core: Core, alone: bool, has_accounts: bool) -> Self {
+        let (kube, spoke, core) = tokio::task::spawn_blocking(move || {
             let kube = Kube::launch(&["garbage-collector-controller"]).unwrap();
             let spoke = Kube::launch(&[]).unwrap();
-            let core = ClusterApi::start(&kube).unwrap();
+            let core = ClusterApi::start(&kube, core).unwrap();
             (Arc::new(kube), Arc::new(spoke), core)
         })
         .await

@@ -11,6 +11,7 @@ use assisted_crd::cluster_api::metal3_machine::Metal3Machine;
 use assisted_crd::cluster_api::metal3_machine_template::Metal3MachineTemplate;
 use assisted_crd::cluster_api::openshift_assisted_config::v1alpha2::OpenshiftAssistedConfig;
 use assisted_simhost::topology::Topology;
+use assisted_testkit::cluster_api::NEWEST;
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::{Value, json};
 
@@ -37,11 +38,25 @@ fn workers_by_live_iso(text: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_of_a_cluster_from_manifests_to_its_end() {
-    let world = World::launch().await;
+    for line in from_manifests_to_its_end(World::launch().await).await {
+        println!("{line}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_of_a_cluster_with_the_newest_core() {
+    for line in from_manifests_to_its_end(World::launch_by(NEWEST).await).await {
+        println!("{line}");
+    }
+}
+
+/// What is to be shown of it: how long each step took, and what kubectl shows of the Cluster.
+async fn from_manifests_to_its_end(world: World) -> Vec<String> {
+    let mut told = Vec::new();
     let mut clock = Clock::start();
     world.apply_examples(str::to_owned).await;
     let machines_booted = booted(&world, HOSTS).await;
-    println!("{}", clock.tell(&world, "machines have something to boot").await);
+    told.push(clock.tell(&world, "machines have something to boot").await);
     let infra_envs: Vec<_> = machines_booted.iter().map(|booted| booted.machine.clone()).collect();
     let control_planes = machines_booted.iter().filter(|booted| booted.is_control_plane).count();
     assert_eq!(control_planes, 3);
@@ -56,8 +71,8 @@ async fn everything_of_a_cluster_from_manifests_to_its_end() {
     }
     let hosts = machines(&world, Topology::Ha, &infra_envs).await;
     install(&world, &machines_booted).await;
-    println!("{}", clock.tell(&world, "installed").await);
-    println!("{}", world.described().await);
+    told.push(clock.tell(&world, "installed").await);
+    told.push(world.described().await);
     hosts.abort();
 
     // A worker more.
@@ -68,7 +83,7 @@ async fn everything_of_a_cluster_from_manifests_to_its_end() {
     agent(&world, &new.machine, "worker").await;
     world.node(&format!("sim-{}", new.index), &new.provider_id).await;
     available(&world, 3).await;
-    println!("{}", clock.tell(&world, "a worker more").await);
+    told.push(clock.tell(&world, "a worker more").await);
 
     // And no more: the one that is marked goes, with all that was made for it.
     world.kubectl(&["annotate", "machine", &new.machine, "cluster.x-k8s.io/delete-machine=yes"]).await;
@@ -77,7 +92,7 @@ async fn everything_of_a_cluster_from_manifests_to_its_end() {
     world.site.gone::<OpenshiftAssistedConfig>(&new.machine).await;
     world.site.gone::<InfraEnv>(&new.machine).await;
     available(&world, 2).await;
-    println!("{}", clock.tell(&world, "a worker less").await);
+    told.push(clock.tell(&world, "a worker less").await);
 
     // A machine of the control plane is given up, and replaced.
     let given_up = infra_envs[0].clone();
@@ -97,9 +112,10 @@ async fn everything_of_a_cluster_from_manifests_to_its_end() {
     wait("three machines of the control plane are ready", async || ready().await).await;
     cluster_is(&world, "Available").await;
 
-    println!("{}", clock.tell(&world, "a machine of the control plane replaced").await);
+    told.push(clock.tell(&world, "a machine of the control plane replaced").await);
     delete(&world).await;
-    println!("{}", clock.tell(&world, "deleted").await);
+    told.push(clock.tell(&world, "deleted").await);
+    told
 }
 
 #[tokio::test(flavor = "multi_thread")]

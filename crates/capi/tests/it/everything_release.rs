@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use assisted_capi::components::ALL;
-use assisted_testkit::cluster_api::find;
+use assisted_testkit::cluster_api::OLDEST;
 use assisted_testkit::kube::Kube;
 use assisted_testkit::terminal::limited;
 use serde_json::Value;
@@ -32,7 +32,7 @@ fn generated(dir: &Path, kind: &str) -> String {
     }
     let file = dir.join("clusterctl.yaml");
     std::fs::write(&file, config).unwrap();
-    let mut clusterctl = Command::new(find("clusterctl").unwrap());
+    let mut clusterctl = Command::new(OLDEST.find("clusterctl").unwrap());
     clusterctl.env("CLUSTERCTL_DISABLE_VERSIONCHECK", "true").env("XDG_CONFIG_HOME", dir);
     clusterctl.env("ASSISTED_SERVICE_PORT", "8091");
     clusterctl.args(["generate", "provider", "--config"]).arg(file);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use assisted_lab_tools::cluster_api::{self, DEFINITIONS, WEBHOOKS, find};
+use assisted_lab_tools::cluster_api::{self, Core, DEFINITIONS, WEBHOOKS};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rustix::process::Signal;
@@ -16,6 +16,7 @@ use crate::{Authority, Error};
 /// The running core, stopped when it is dropped.
 #[derive(Debug)]
 pub struct ClusterApi {
+    core: Core,
     manager: Option<Supervised>,
     dir: tempfile::TempDir,
     kubeconfig: std::path::PathBuf,
@@ -28,8 +29,8 @@ impl ClusterApi {
     ///
     /// # Errors
     /// It has not been built yet, or does not get ready.
-    pub fn start(kube: &Kube) -> Result<Self, Error> {
-        let (definitions, webhooks) = (made(DEFINITIONS)?, made(WEBHOOKS)?);
+    pub fn start(kube: &Kube, core: Core) -> Result<Self, Error> {
+        let (definitions, webhooks) = (made(core, DEFINITIONS)?, made(core, WEBHOOKS)?);
         let dir = tempfile::Builder::new().prefix("assisted-cluster-api-").tempdir()?;
         let [webhook, health] = free_addresses()?;
         let authority = Authority::new("cluster-api webhooks")?;
@@ -43,10 +44,10 @@ impl ClusterApi {
         std::fs::write(&configurations, asked)?;
         let kubeconfig = kube.kubeconfig();
         let args = cluster_api::arguments(&kubeconfig, dir.path(), webhook, health);
-        let mut core = Self { manager: None, dir, kubeconfig, args, address: webhook };
-        core.begin()?;
+        let mut running = Self { core, manager: None, dir, kubeconfig, args, address: webhook };
+        running.begin()?;
         apply(kube, &configurations)?;
-        Ok(core)
+        Ok(running)
     }
 
     /// Starts the controllers again after [`ClusterApi::stop`], and waits until their webhooks listen.
@@ -54,7 +55,7 @@ impl ClusterApi {
     /// # Errors
     /// They don't get ready.
     pub fn begin(&mut self) -> Result<(), Error> {
-        let program = made("cluster-api")?;
+        let program = made(self.core, "cluster-api")?;
         let log = self.dir.path().join("log");
         let keep = Keep { signal: Signal::KILL, log: &log, remove: None };
         self.manager = Some(supervised(&keep, &program, &self.args)?);
@@ -83,7 +84,7 @@ impl ClusterApi {
     /// # Errors
     /// It has not been built yet.
     pub fn clusterctl(&self) -> Result<Command, Error> {
-        let mut command = Command::new(made("clusterctl")?);
+        let mut command = Command::new(made(self.core, "clusterctl")?);
         // No look for newer versions, and no settings but those of the test.
         command.env("CLUSTERCTL_DISABLE_VERSIONCHECK", "true").env("XDG_CONFIG_HOME", self.dir.path());
         command.env("KUBECONFIG", &self.kubeconfig);
@@ -103,8 +104,8 @@ fn run(command: &mut Command) -> Result<(), Error> {
 }
 
 /// Something of the core that has been made.
-fn made(name: &str) -> Result<std::path::PathBuf, Error> {
-    find(name).map_err(|_| Error::NotInstalled {
+fn made(core: Core, name: &str) -> Result<std::path::PathBuf, Error> {
+    core.find(name).map_err(|_| Error::NotInstalled {
         program: "the core of Cluster API (`cargo xtask setup cluster-api`)",
     })
 }

@@ -45,7 +45,7 @@ pub(super) fn must_come(plan: &Plan) -> Result<(), LabError> {
     if boots != Boots::LiveIso && !plan.namespaces {
         return Err(LabError::OnlyLiveIso);
     }
-    if cluster_api::is_built() { Ok(()) } else { Err(LabError::NoClusterApi) }
+    if cluster_api::OLDEST.is_built() { Ok(()) } else { Err(LabError::NoClusterApi) }
 }
 
 impl Lab {
@@ -122,7 +122,7 @@ impl Lab {
 
     /// What `clusterctl` shows of the Cluster.
     fn describe(&self) -> Result<(), LabError> {
-        let clusterctl = cluster_api::find("clusterctl").map_err(|_| LabError::NoClusterApi)?;
+        let clusterctl = cluster_api::OLDEST.find("clusterctl").map_err(|_| LabError::NoClusterApi)?;
         let words =
             ["describe", "cluster", NAME, "--namespace", NAME, "--show-conditions=all", "--color=false"];
         let mut command = self.network.command(clusterctl);

@@ -31,7 +31,7 @@ impl Lab {
         let (plan, network) = (&self.plan, &self.network);
         self.apply_objects("cluster-api.json", &before(plan)?)?;
         let mut started = vec![garbage_collector(plan, network)?];
-        let made = |name: &str| cluster_api::find(name).map_err(|_| LabError::NoClusterApi);
+        let made = |name: &str| cluster_api::OLDEST.find(name).map_err(|_| LabError::NoClusterApi);
         let definitions = made(cluster_api::DEFINITIONS)?.display().to_string();
         self.show_hub(&["apply", "--server-side", "--filename", &definitions])?;
         self.show_hub(&["wait", "crd", "--all", "--for=condition=Established", "--timeout=60s"])?;
@@ -108,7 +108,7 @@ fn flag(name: &str, path: &Path) -> String {
 
 /// The core's certificate is the one of the service: it is for the same address, by the same names of files.
 fn core(plan: &Plan, network: &Network) -> Result<Running, LabError> {
-    let program = cluster_api::find("cluster-api").map_err(|_| LabError::NoClusterApi)?;
+    let program = cluster_api::OLDEST.find("cluster-api").map_err(|_| LabError::NoClusterApi)?;
     let mut command = network.command(program);
     let (kubeconfig, webhooks, health) = (kubeconfig_path(plan), address(WEBHOOKS), address(HEALTH));
     command.args(cluster_api::arguments(&kubeconfig, &plan.dir, webhooks, health));
