@@ -20,7 +20,7 @@ use crate::service::{self, Asked, stages};
 use crate::{ID, PROGRAM};
 
 /// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Looks until something is there.
 fn until<T>(

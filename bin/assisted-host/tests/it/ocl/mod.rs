@@ -212,7 +212,7 @@ fn a_builder_can_be_stopped() {
     host.write_input("FROM configs AS final\nRUN sleep 1000\n");
     host.run(
         "$OCL run 2> /shared/err & builder=$!\n\
-         for second in $(seq 120); do if grep -qs 'RUN sleep' /opt/openshift/ocl/state/status.json; then break; fi; sleep 1; done\n\
+         for second in $(seq 300); do if grep -qs 'RUN sleep' /opt/openshift/ocl/state/status.json; then break; fi; sleep 1; done\n\
          grep -q 'RUN sleep' /opt/openshift/ocl/state/status.json\nfails $OCL run 2> /shared/second\n\
          $OCL stop\nfails wait $builder\nfails grep ocl-scratch /proc/mounts\nfails podman container exists ocl-registry\n$OCL stop\n",
     );
