@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assisted_api::Api as Rest;
 use assisted_api::server::serve;
@@ -44,15 +44,26 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::door::Door;
+use crate::gate::Gate;
 use crate::metal3::Metal3;
 use crate::world::{GROUPS, Site, apply, define_groups, wait};
 
 const SILENCE: Duration = Duration::from_secs(330);
 pub const NAMESPACE: &str = "demo";
+/// How long a webhook may be away whose program was killed.
+const WEBHOOKS: Duration = Duration::from_secs(120);
 const VERSION: &str = "4.20.0";
 pub const NEXT_VERSION: &str = "4.20.1";
 /// What stands in the examples for the registry with releases.
 const REGISTRY: &str = "registry.example.com";
+
+/// Where the providers find what they write to, each as its own account.
+#[derive(Clone)]
+struct Doors {
+    bootstrap: String,
+    control_plane: String,
+    service: String,
+}
 
 /// Everything that runs.
 pub struct World {
@@ -73,6 +84,8 @@ pub struct World {
     /// Where the service asks for accounts, and speaks TLS.
     pub door: Option<Door>,
     providers: Mutex<Vec<JoinHandle<()>>>,
+    /// What stands between the providers and all that they write to.
+    gate: Mutex<Option<Doors>>,
     ports: [u16; 2],
     _background: Background,
     _registry: DockerRegistry,
@@ -83,7 +96,9 @@ pub struct World {
 impl Drop for World {
     fn drop(&mut self) {
         self.playing.abort();
-        self.kill_providers();
+        for provider in self.providers.lock().unwrap().drain(..) {
+            provider.abort();
+        }
     }
 }
 
@@ -164,6 +179,7 @@ impl World {
             alone,
             door,
             providers: Mutex::default(),
+            gate: Mutex::default(),
             ports,
             _background: background,
             _registry: registry,
@@ -174,21 +190,51 @@ impl World {
         world
     }
 
+    /// The accounts of the providers.
+    const fn roles(&self) -> [&'static Role; 2] {
+        match self.alone {
+            true => [&BOOTSTRAP_OF_SERVICE, &CONTROL_PLANE_OF_SERVICE],
+            false => [&BOOTSTRAP, &CONTROL_PLANE],
+        }
+    }
+
+    /// The providers write through a gate from now on; they are started again.
+    pub async fn write_through(&self, gate: &Gate) {
+        self.kill_providers().await;
+        let [bootstrap, control_plane] = self.roles();
+        let doors = Doors {
+            bootstrap: gate.before(client_of(&self.kube, bootstrap).await).await,
+            control_plane: gate.before(client_of(&self.kube, control_plane).await).await,
+            service: gate.before_url(&format!("http://{}", self.address)).await,
+        };
+        *self.gate.lock().unwrap() = Some(doors);
+        self.start_providers().await;
+    }
+
     /// Starts both providers, with their webhooks.
     pub async fn start_providers(&self) {
         let mut started = Vec::new();
+        let doors = self.gate.lock().unwrap().clone();
+        let [bootstrap_role, control_plane_role] = self.roles();
+        let client = async |role, door: Option<&String>| match door {
+            Some(url) => from_text(&kubeconfig_at(url), SILENCE).await.unwrap(),
+            None => client_of(&self.kube, role).await,
+        };
         let alone = |client: &Client| {
             let door = self.door.as_ref();
+            let url = || match &doors {
+                Some(doors) => doors.service.clone(),
+                None => format!("http://{}", self.address),
+            };
             let options = rest::Options {
-                url: door.map_or_else(|| format!("http://{}", self.address), |door| door.url.clone()),
+                url: door.map_or_else(url, |door| door.url.clone()),
                 token_file: door.map(Door::token_file),
                 ca_file: door.map(Door::ca_file),
                 pause: Duration::from_millis(500),
             };
             Alone::new(client.clone(), options)
         };
-        let of = |hub: &'static Role, service: &'static Role| if self.alone { service } else { hub };
-        let limited = client_of(&self.kube, of(&BOOTSTRAP, &BOOTSTRAP_OF_SERVICE)).await;
+        let limited = client(bootstrap_role, doors.as_ref().map(|doors| &doors.bootstrap)).await;
         started.push(webhooks(limited.clone(), &webhook::BOOTSTRAP, self.ports[0]).await);
         let service = self.alone.then(|| alone(&limited));
         started.push(tokio::spawn(async move {
@@ -202,7 +248,7 @@ impl World {
             };
             panic!("the provider ended: {ended:?}");
         }));
-        let limited = client_of(&self.kube, of(&CONTROL_PLANE, &CONTROL_PLANE_OF_SERVICE)).await;
+        let limited = client(control_plane_role, doors.as_ref().map(|doors| &doors.control_plane)).await;
         let installer = match self.alone {
             true => Installer::service(alone(&limited)),
             false => Installer::hub(limited.clone()),
@@ -217,10 +263,24 @@ impl World {
     }
 
     /// Ends both providers wherever they are.
-    pub fn kill_providers(&self) {
-        for provider in self.providers.lock().unwrap().drain(..) {
+    pub async fn kill_providers(&self) {
+        let providers = std::mem::take(&mut *self.providers.lock().unwrap());
+        for provider in providers {
             provider.abort();
+            let _ = provider.await;
         }
+    }
+
+    /// The core writes through a gate from now on; it is started again.
+    pub async fn core_writes_through(&self, gate: &Gate) {
+        let url = gate.before(self.site.client.clone()).await;
+        self.core.lock().unwrap().connect_by(&kubeconfig_at(&url)).unwrap();
+        self.restart_core().await;
+    }
+
+    /// The core ends wherever it is.
+    pub fn kill_core(&self) {
+        self.core.lock().unwrap().stop();
     }
 
     /// The core ends wherever it is, and is started again.
@@ -265,20 +325,29 @@ impl World {
 
     /// Applies a manifest.
     pub async fn apply(&self, namespace: &'static str, text: String) {
-        let kube = Arc::clone(&self.kube);
-        let args = ["--namespace", namespace, "apply", "--filename=-"];
-        tokio::task::spawn_blocking(move || kubectl(&kube, &args, &text)).await.unwrap();
+        self.kubectl_with(&["--namespace", namespace, "apply", "--filename=-"], &text).await;
     }
 
     /// `kubectl` in the namespace; what it prints.
     pub async fn kubectl(&self, args: &[&str]) -> String {
-        let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
-        let kube = Arc::clone(&self.kube);
-        let ran = tokio::task::spawn_blocking(move || {
-            let args: Vec<&str> = args.iter().map(String::as_str).collect();
-            kubectl(&kube, &args, "")
-        });
-        ran.await.unwrap()
+        self.kubectl_with(args, "").await
+    }
+
+    /// The same, with something to read. Where a webhook is asked whose program was killed, it is done once more.
+    async fn kubectl_with(&self, args: &[&str], input: &str) -> String {
+        let deadline = Instant::now() + WEBHOOKS;
+        loop {
+            let (kube, input) = (Arc::clone(&self.kube), input.to_owned());
+            let own: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+            let ran = tokio::task::spawn_blocking(move || kubectl(&kube, &own, &input)).await.unwrap();
+            match ran {
+                Ok(told) => return told,
+                Err(told) if told.contains("webhook") && Instant::now() < deadline => {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+                Err(told) => panic!("{args:?}: {told}"),
+            }
+        }
     }
 
     /// What `clusterctl describe` shows of the Cluster.
@@ -384,15 +453,30 @@ impl World {
     }
 }
 
-fn kubectl(kube: &Kube, args: &[&str], input: &str) -> String {
+/// A kubeconfig for somebody who needs no credentials.
+fn kubeconfig_at(url: &str) -> String {
+    let named = |what: &str, value: Value| json!([{"name": "gate", what: value}]);
+    let kubeconfig = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "gate",
+        "clusters": named("cluster", json!({"server": url})),
+        "users": named("user", json!({})),
+        "contexts": named("context", json!({"cluster": "gate", "user": "gate"})),
+    });
+    kubeconfig.to_string()
+}
+
+/// Runs it; otherwise what is wrong.
+fn kubectl(kube: &Kube, args: &[String], input: &str) -> Result<String, String> {
     let mut command: Command = kube.kubectl();
     command.args(["--request-timeout=120s", "--namespace", NAMESPACE]).args(args);
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 fn lease(identity: &str) -> lease::Settings {

@@ -1,8 +1,11 @@
 //! The core of Cluster API judges: a service alone that asks for accounts, over TLS. What is wrong with token or authority is told by the
 //! objects, with what to do, and is over as soon as it is mended.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use assisted_client::InfraEnvFilter;
+use assisted_crd::cluster_api::machine::Machine;
 use assisted_crd::cluster_api::openshift_assisted_config::v1alpha2::OpenshiftAssistedConfig as Config;
 use assisted_crd::cluster_api::openshift_assisted_control_plane::v1alpha3::OpenshiftAssistedControlPlane as Plane;
 use assisted_crd::condition::find;
@@ -101,6 +104,20 @@ async fn everything_of_a_service_with_accounts() {
     world.node(&format!("sim-{}", new.index), &new.provider_id).await;
     available(&world, 3).await;
     plane_says(&world, "ClusterDescribed", "True", &[]).await;
+
+    // And no more: its infra-env goes from the service with it, and no other.
+    let infra_envs = async || {
+        let all = world.rest().list_infra_envs(&InfraEnvFilter::default()).await.unwrap();
+        all.iter().map(|infra_env| infra_env.id).collect::<BTreeSet<_>>()
+    };
+    let mut left = infra_envs().await;
+    assert!(left.remove(&world.infra_env_id(&new.machine).await));
+    world.kubectl(&["annotate", "machine", &new.machine, "cluster.x-k8s.io/delete-machine=yes"]).await;
+    world.kubectl(&["scale", "machinedeployment", "demo-workers", "--replicas=2"]).await;
+    world.site.gone::<Machine>(&new.machine).await;
+    wait("its infra-env goes with it", async || infra_envs().await.len() <= left.len()).await;
+    assert_eq!(infra_envs().await, left);
+    available(&world, 2).await;
 
     // The end waits, and says for what.
     door.show("asst_nonsense").await;

@@ -23,12 +23,12 @@ use crate::metal3::Booted;
 use crate::world::wait;
 
 /// The hosts of the examples: three of the control plane, and two workers.
-const HOSTS: usize = 5;
-const WORKERS: &str = "demo-workers";
+pub const HOSTS: usize = 5;
+pub const WORKERS: &str = "demo-workers";
 const LIVE_ISO: &str = "openshiftassistedconfig.cluster.x-k8s.io/boot-method: live-iso";
 
 /// The examples, with workers that boot the live ISO.
-fn workers_by_live_iso(text: &str) -> String {
+pub fn workers_by_live_iso(text: &str) -> String {
     let template = "  name: demo-workers\nspec:\n  template:\n    spec:\n      pullSecretRef:";
     let with = format!(
         "  name: demo-workers\nspec:\n  template:\n    metadata:\n      annotations:\n        {LIVE_ISO}\n    spec:\n      pullSecretRef:"
@@ -140,7 +140,7 @@ async fn everything_boots_the_live_iso_whoever_is_killed() {
             if pause == 1500 {
                 killer.restart_core().await;
             }
-            killer.kill_providers();
+            killer.kill_providers().await;
             killer.start_providers().await;
         }
     });
@@ -206,7 +206,7 @@ async fn everything_of_a_cluster_with_a_service_alone() {
     };
     let infra_envs: Vec<_> = machines_booted.iter().map(infra_env_of).collect();
     // Who comes after providers that were killed finds what they have made.
-    world.kill_providers();
+    world.kill_providers().await;
     world.start_providers().await;
     let hosts = machines(&world, Topology::Ha, &infra_envs).await;
     install(&world, &machines_booted).await;

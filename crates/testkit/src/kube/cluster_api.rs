@@ -19,9 +19,12 @@ pub struct ClusterApi {
     core: Core,
     manager: Option<Supervised>,
     dir: tempfile::TempDir,
+    /// An administrator's.
     kubeconfig: std::path::PathBuf,
-    args: Vec<String>,
-    address: std::net::SocketAddr,
+    /// The one that the controllers have.
+    own: std::path::PathBuf,
+    /// Where the webhooks are, and the health.
+    addresses: [std::net::SocketAddr; 2],
 }
 
 impl ClusterApi {
@@ -43,8 +46,8 @@ impl ClusterApi {
         let asked = cluster_api::webhooks_at(&std::fs::read_to_string(webhooks)?, webhook, &bundle);
         std::fs::write(&configurations, asked)?;
         let kubeconfig = kube.kubeconfig();
-        let args = cluster_api::arguments(&kubeconfig, dir.path(), webhook, health);
-        let mut running = Self { core, manager: None, dir, kubeconfig, args, address: webhook };
+        let own = kubeconfig.clone();
+        let mut running = Self { core, manager: None, dir, kubeconfig, own, addresses: [webhook, health] };
         running.begin()?;
         apply(kube, &configurations)?;
         Ok(running)
@@ -58,15 +61,26 @@ impl ClusterApi {
         let program = made(self.core, "cluster-api")?;
         let log = self.dir.path().join("log");
         let keep = Keep { signal: Signal::KILL, log: &log, remove: None };
-        self.manager = Some(supervised(&keep, &program, &self.args)?);
+        let [webhook, health] = self.addresses;
+        let args = cluster_api::arguments(&self.own, self.dir.path(), webhook, health);
+        self.manager = Some(supervised(&keep, &program, &args)?);
         let deadline = std::time::Instant::now() + START;
-        while std::net::TcpStream::connect(self.address).is_err() {
+        while std::net::TcpStream::connect(webhook).is_err() {
             if std::time::Instant::now() > deadline {
                 return Err(Error::Silent { log: self.log() });
             }
             std::thread::sleep(Duration::from_millis(50));
         }
         Ok(())
+    }
+
+    /// Gives the controllers another way to the API, for when they are started again.
+    ///
+    /// # Errors
+    /// The kubeconfig can't be written.
+    pub fn connect_by(&mut self, kubeconfig: &str) -> Result<(), Error> {
+        self.own = self.dir.path().join("kubeconfig");
+        Ok(std::fs::write(&self.own, kubeconfig)?)
     }
 
     /// Stops the controllers, as a crash would.

@@ -1,0 +1,159 @@
+//! The core of Cluster API judges: whoever is killed after each of its writes, before it hears of it, the same cluster comes of it, and
+//! nothing of it stays.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use assisted_client::{ClusterFilter, InfraEnvFilter};
+use assisted_simhost::topology::Topology;
+use serde_json::Value;
+
+use crate::core_steps::{Clock, booted, delete, install, machines};
+use crate::core_world::World;
+use crate::everything_core::{HOSTS, WORKERS, workers_by_live_iso};
+use crate::gate::Gate;
+
+/// What both ways of the providers, with a hub and with a service alone, write of the Kubernetes API.
+const OF_PROVIDERS: [&str; 9] = [
+    "POST machines",
+    "POST metal3machines",
+    "POST openshiftassistedconfigs",
+    "POST secrets",
+    "PATCH machines",
+    "PATCH metal3machinetemplates",
+    "PATCH openshiftassistedconfigs",
+    "PATCH openshiftassistedconfigs/status",
+    "PATCH openshiftassistedcontrolplanes/status",
+];
+/// What they write to a hub.
+const OF_HUB: [&str; 5] = [
+    "POST agentclusterinstalls",
+    "POST clusterdeployments",
+    "POST clusterimagesets",
+    "POST infraenvs",
+    "PATCH agents",
+];
+/// What they write to a service alone.
+const OF_SERVICE: [&str; 5] = [
+    "POST clusters",
+    "POST infra-envs",
+    "PATCH infra-envs/hosts",
+    "POST clusters/actions/install",
+    "DELETE clusters",
+];
+/// What the core writes.
+const OF_CORE: [&str; 5] = [
+    "POST machines",
+    "POST metal3machines",
+    "POST openshiftassistedconfigs",
+    "PATCH machines",
+    "DELETE machines",
+];
+
+/// Who is killed.
+#[derive(Clone, Copy)]
+enum Killed {
+    Providers,
+    Core,
+}
+
+impl Killed {
+    /// It goes through the gate from now on, and is killed and started again after each of its writes.
+    async fn again_and_again(self, world: Arc<World>, gate: Gate) {
+        match self {
+            Self::Providers => world.write_through(&gate).await,
+            Self::Core => world.core_writes_through(&gate).await,
+        }
+        loop {
+            gate.written().await;
+            match self {
+                Self::Providers => {
+                    world.kill_providers().await;
+                    gate.open();
+                    world.start_providers().await;
+                }
+                Self::Core => {
+                    world.kill_core();
+                    gate.open();
+                    world.restart_core().await;
+                }
+            }
+        }
+    }
+}
+
+/// From manifests to the end of a cluster; how often each step was the last one of a life.
+async fn whoever_is_killed(world: World, killed: Killed) -> BTreeMap<String, usize> {
+    let (world, gate) = (Arc::new(world), Gate::default());
+    let killing = tokio::spawn(killed.again_and_again(Arc::clone(&world), gate.clone()));
+    let mut clock = Clock::start();
+    // Machines of the control plane boot disk images, and workers the live ISO.
+    world.apply_examples(workers_by_live_iso).await;
+    let all = booted(&world, HOSTS).await;
+    println!("{}", clock.tell(&world, "machines have something to boot").await);
+    let infra_env_of = |booted: &crate::metal3::Booted| match booted.is_control_plane {
+        true => booted.machine.clone(),
+        false => WORKERS.to_owned(),
+    };
+    let infra_envs: Vec<_> = all.iter().map(infra_env_of).collect();
+    let hosts = machines(&world, Topology::Ha, &infra_envs).await;
+    install(&world, &all).await;
+    println!("{}", clock.tell(&world, "installed").await);
+    hosts.abort();
+    nothing_is_there_twice(&world, killed).await;
+    delete(&world).await;
+    println!("{}", clock.tell(&world, "deleted").await);
+    killing.abort();
+    gate.steps()
+}
+
+async fn nothing_is_there_twice(world: &World, killed: Killed) {
+    // The core, when it is killed between two steps of its own, leaves what belongs to its MachineSet and to no Machine.
+    let is_left = |object: &&Value| {
+        let owners = object["metadata"]["ownerReferences"].as_array();
+        owners.into_iter().flatten().any(|owner| owner["kind"] == "MachineSet")
+    };
+    let named = async |kind: &str| {
+        let told = world.kubectl(&["get", kind, "--output=json"]).await;
+        let told = serde_json::from_str::<Value>(&told).unwrap();
+        let all = told["items"].as_array().unwrap().iter();
+        let kept = all
+            .filter(|object| kind == "machines" || matches!(killed, Killed::Providers) || !is_left(object));
+        kept.map(|object| object["metadata"]["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let machines = named("machines").await;
+    assert_eq!(machines.len(), HOSTS, "{machines:?}");
+    assert_eq!(named("openshiftassistedconfigs").await, machines);
+    assert_eq!(named("metal3machines").await, machines);
+    let clusters = world.rest().list_clusters(&ClusterFilter::default()).await.unwrap();
+    let infra_envs = world.rest().list_infra_envs(&InfraEnvFilter::default()).await.unwrap();
+    assert_eq!((clusters.len(), infra_envs.len()), (1, 4));
+}
+
+/// Prints how often each step was the last one of a life; each that is named was.
+fn steps_were(steps: &BTreeMap<String, usize>, named: &[&str]) -> Vec<String> {
+    for step in named {
+        assert!(steps.contains_key(*step), "nobody was killed after {step}: {steps:?}");
+    }
+    let lives: usize = steps.values().sum();
+    let all = steps.iter().map(|(step, count)| format!("  {step}: {count}"));
+    std::iter::once(format!("killed {lives} times, after:")).chain(all).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_of_a_cluster_whose_providers_are_killed_after_each_write() {
+    let steps = Box::pin(whoever_is_killed(World::launch().await, Killed::Providers)).await;
+    println!("{}", steps_were(&steps, &[OF_PROVIDERS.as_slice(), &OF_HUB].concat()).join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_of_a_service_alone_whose_providers_are_killed_after_each_write() {
+    let steps = Box::pin(whoever_is_killed(World::launch_alone().await, Killed::Providers)).await;
+    println!("{}", steps_were(&steps, &[OF_PROVIDERS.as_slice(), &OF_SERVICE].concat()).join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_of_a_cluster_whose_core_is_killed_after_each_write() {
+    let steps = Box::pin(whoever_is_killed(World::launch().await, Killed::Core)).await;
+    println!("{}", steps_were(&steps, &OF_CORE).join("\n"));
+}
