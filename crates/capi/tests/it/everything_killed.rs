@@ -82,15 +82,16 @@ impl Killed {
     }
 }
 
-/// From manifests to the end of a cluster; how often each step was the last one of a life.
-async fn whoever_is_killed(world: World, killed: Killed) -> BTreeMap<String, usize> {
+/// From manifests to the end of a cluster. Each step that is named was the last one of a life. What is to be shown: how long it took, and
+/// how often each step was the last one.
+async fn whoever_is_killed(world: World, killed: Killed, named: &[&str]) -> Vec<String> {
     let (world, gate) = (Arc::new(world), Gate::default());
     let killing = tokio::spawn(killed.again_and_again(Arc::clone(&world), gate.clone()));
-    let mut clock = Clock::start();
+    let (mut clock, mut told) = (Clock::start(), Vec::new());
     // Machines of the control plane boot disk images, and workers the live ISO.
     world.apply_examples(workers_by_live_iso).await;
     let all = booted(&world, HOSTS).await;
-    println!("{}", clock.tell(&world, "machines have something to boot").await);
+    told.push(clock.tell(&world, "machines have something to boot").await);
     let infra_env_of = |booted: &crate::metal3::Booted| match booted.is_control_plane {
         true => booted.machine.clone(),
         false => WORKERS.to_owned(),
@@ -98,13 +99,14 @@ async fn whoever_is_killed(world: World, killed: Killed) -> BTreeMap<String, usi
     let infra_envs: Vec<_> = all.iter().map(infra_env_of).collect();
     let hosts = machines(&world, Topology::Ha, &infra_envs).await;
     install(&world, &all).await;
-    println!("{}", clock.tell(&world, "installed").await);
+    told.push(clock.tell(&world, "installed").await);
     hosts.abort();
     nothing_is_there_twice(&world, killed).await;
     delete(&world).await;
-    println!("{}", clock.tell(&world, "deleted").await);
+    told.push(clock.tell(&world, "deleted").await);
     killing.abort();
-    gate.steps()
+    told.extend(steps_were(&gate.steps(), named));
+    told
 }
 
 async fn nothing_is_there_twice(world: &World, killed: Killed) {
@@ -130,7 +132,7 @@ async fn nothing_is_there_twice(world: &World, killed: Killed) {
     assert_eq!((clusters.len(), infra_envs.len()), (1, 4));
 }
 
-/// Prints how often each step was the last one of a life; each that is named was.
+/// How often each step was the last one of a life; each that is named was.
 fn steps_were(steps: &BTreeMap<String, usize>, named: &[&str]) -> Vec<String> {
     for step in named {
         assert!(steps.contains_key(*step), "nobody was killed after {step}: {steps:?}");
@@ -142,18 +144,23 @@ fn steps_were(steps: &BTreeMap<String, usize>, named: &[&str]) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_of_a_cluster_whose_providers_are_killed_after_each_write() {
-    let steps = Box::pin(whoever_is_killed(World::launch().await, Killed::Providers)).await;
-    println!("{}", steps_were(&steps, &[OF_PROVIDERS.as_slice(), &OF_HUB].concat()).join("\n"));
+    let named = [OF_PROVIDERS.as_slice(), &OF_HUB].concat();
+    for line in Box::pin(whoever_is_killed(World::launch().await, Killed::Providers, &named)).await {
+        println!("{line}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_of_a_service_alone_whose_providers_are_killed_after_each_write() {
-    let steps = Box::pin(whoever_is_killed(World::launch_alone().await, Killed::Providers)).await;
-    println!("{}", steps_were(&steps, &[OF_PROVIDERS.as_slice(), &OF_SERVICE].concat()).join("\n"));
+    let named = [OF_PROVIDERS.as_slice(), &OF_SERVICE].concat();
+    for line in Box::pin(whoever_is_killed(World::launch_alone().await, Killed::Providers, &named)).await {
+        println!("{line}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_of_a_cluster_whose_core_is_killed_after_each_write() {
-    let steps = Box::pin(whoever_is_killed(World::launch().await, Killed::Core)).await;
-    println!("{}", steps_were(&steps, &OF_CORE).join("\n"));
+    for line in Box::pin(whoever_is_killed(World::launch().await, Killed::Core, &OF_CORE)).await {
+        println!("{line}");
+    }
 }

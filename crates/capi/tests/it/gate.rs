@@ -106,7 +106,7 @@ async fn pass(State((gate, server)): State<(Gate, Client)>, request: Request) ->
     let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
     let is_write = method != Method::GET && !NO_STEPS.iter().any(|part| path.contains(part));
     of_connection(&mut parts.headers);
-    let sent = axum::http::Request::from_parts(parts, kube::client::Body::from(body));
+    let sent = Request::from_parts(parts, kube::client::Body::from(body));
     let Ok(answered) = server.send(sent).await else {
         return status(StatusCode::BAD_GATEWAY);
     };
