@@ -14,12 +14,11 @@ use crate::everything_core::{HOSTS, WORKERS, workers_by_live_iso};
 use crate::gate::Gate;
 
 /// What both ways of the providers, with a hub and with a service alone, write of the Kubernetes API.
-const OF_PROVIDERS: [&str; 9] = [
+const OF_PROVIDERS: [&str; 8] = [
     "POST machines",
     "POST metal3machines",
     "POST openshiftassistedconfigs",
     "POST secrets",
-    "PATCH machines",
     "PATCH metal3machinetemplates",
     "PATCH openshiftassistedconfigs",
     "PATCH openshiftassistedconfigs/status",
@@ -42,13 +41,8 @@ const OF_SERVICE: [&str; 5] = [
     "DELETE clusters",
 ];
 /// What the core writes.
-const OF_CORE: [&str; 5] = [
-    "POST machines",
-    "POST metal3machines",
-    "POST openshiftassistedconfigs",
-    "PATCH machines",
-    "DELETE machines",
-];
+const OF_CORE: [&str; 5] =
+    ["POST machines", "POST metal3machines", "POST openshiftassistedconfigs", "DELETE machines"];
 
 /// Who is killed.
 #[derive(Clone, Copy)]
