@@ -41,8 +41,13 @@ const OF_SERVICE: [&str; 5] = [
     "DELETE clusters",
 ];
 /// What the core writes.
-const OF_CORE: [&str; 5] =
-    ["POST machines", "POST metal3machines", "POST openshiftassistedconfigs", "DELETE machines"];
+const OF_CORE: [&str; 5] = [
+    "POST machines",
+    "POST metal3machines",
+    "POST openshiftassistedconfigs",
+    "PATCH machines",
+    "DELETE machines",
+];
 
 /// Who is killed.
 #[derive(Clone, Copy)]
