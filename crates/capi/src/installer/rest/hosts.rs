@@ -132,9 +132,13 @@ pub(super) async fn disapprove(client: &Client, infra_env: InfraEnvId, host: &st
     client.disable_host(infra_env, id).await.map(drop).map_err(|error| failed(&error))
 }
 
-/// Has a host go.
+/// Has a host go. It is looked for first: the service answers 500, not 404, to who deregisters a host that is gone already.
 pub(super) async fn remove(client: &Client, infra_env: InfraEnvId, host: &str) -> Result<(), Failure> {
-    optional(client.deregister_host(infra_env, id(host)?).await).map(drop)
+    let id = id(host)?;
+    if optional(client.get_host(infra_env, id).await)?.is_none() {
+        return Ok(());
+    }
+    optional(client.deregister_host(infra_env, id).await).map(drop)
 }
 
 #[cfg(test)]
