@@ -68,12 +68,12 @@ impl Killed {
             match self {
                 Self::Providers => {
                     world.kill_providers().await;
-                    gate.open();
+                    gate.open().await;
                     world.start_providers().await;
                 }
                 Self::Core => {
                     world.kill_core();
-                    gate.open();
+                    gate.open().await;
                     world.restart_core().await;
                 }
             }

@@ -12,7 +12,7 @@ use axum::response::Response;
 use kube::{Client, Config};
 use serde_json::Value;
 use tokio::net::TcpListener;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, RwLock};
 
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 
@@ -27,6 +27,8 @@ pub struct Gate(Arc<Shared>);
 struct Shared {
     life: Mutex<Life>,
     written: Notify,
+    /// Held by each write that is on its way.
+    writing: Arc<RwLock<()>>,
 }
 
 #[derive(Default)]
@@ -65,8 +67,9 @@ impl Gate {
         }
     }
 
-    /// The next life begins.
-    pub fn open(&self) {
+    /// The next life begins, after all that the last one has sent.
+    pub async fn open(&self) {
+        let _none = self.0.writing.write().await;
         self.0.life.lock().unwrap().is_over = false;
     }
 
@@ -102,25 +105,32 @@ async fn pass(State((gate, server)): State<(Gate, Client)>, request: Request) ->
         return std::future::pending().await;
     }
     let (mut parts, body) = request.into_parts();
-    let body = to_bytes(body, MOST_BYTES).await.unwrap();
+    let Ok(body) = to_bytes(body, MOST_BYTES).await else { return status(StatusCode::BAD_REQUEST) };
     let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
-    let is_write = method != Method::GET && !NO_STEPS.iter().any(|part| path.contains(part));
     of_connection(&mut parts.headers);
     let sent = Request::from_parts(parts, kube::client::Body::from(body));
-    let Ok(answered) = server.send(sent).await else {
-        return status(StatusCode::BAD_GATEWAY);
-    };
-    let (mut parts, body) = answered.into_parts();
-    of_connection(&mut parts.headers);
-    let body = Body::new(body);
-    if !is_write || !parts.status.is_success() {
-        return Response::from_parts(parts, body);
+    if method == Method::GET || NO_STEPS.iter().any(|part| path.contains(part)) {
+        let Ok(answered) = server.send(sent).await else { return status(StatusCode::BAD_GATEWAY) };
+        let (mut parts, body) = answered.into_parts();
+        of_connection(&mut parts.headers);
+        return Response::from_parts(parts, Body::new(body));
     }
-    let Ok(answer) = to_bytes(body, MOST_BYTES).await else { return status(StatusCode::BAD_GATEWAY) };
-    if gate.ends(&method, &path, &answer) {
-        return std::future::pending().await;
+    // What was sent arrives, though its sender is killed meanwhile.
+    let written = tokio::spawn(async move {
+        let _on_its_way = Arc::clone(&gate.0.writing).read_owned().await;
+        let Ok(answered) = server.send(sent).await else { return Some(status(StatusCode::BAD_GATEWAY)) };
+        let (mut parts, body) = answered.into_parts();
+        of_connection(&mut parts.headers);
+        let Ok(answer) = to_bytes(Body::new(body), MOST_BYTES).await else {
+            return Some(status(StatusCode::BAD_GATEWAY));
+        };
+        let is_step = parts.status.is_success() && gate.ends(&method, &path, &answer);
+        (!is_step).then(|| Response::from_parts(parts, answer.into()))
+    });
+    match written.await.unwrap() {
+        Some(answer) => answer,
+        None => std::future::pending().await,
     }
-    Response::from_parts(parts, answer.into())
 }
 
 /// Takes away what is the affair of one connection.

@@ -50,7 +50,8 @@ impl Objects for Credentials {
 }
 
 impl Rest {
-    /// The infra-env of an object, if there is one.
+    /// The infra-env of an object, if there is one. The service takes two of one name: who was stopped while it was about to make one may
+    /// have been heard after all. All agree on the oldest one.
     pub(super) async fn find_infra_env(
         &self,
         client: &Client,
@@ -65,7 +66,8 @@ impl Rest {
         }
         let name = name(of);
         let all = client.list_infra_envs(&InfraEnvFilter::default()).await.map_err(|error| failed(&error))?;
-        let found = all.into_iter().find(|found| found.name == name);
+        let own = all.into_iter().filter(|found| found.name == name);
+        let found = own.min_by_key(|found| (found.created_at.0, found.id));
         if let Some(found) = &found {
             self.known.lock().infra_envs.insert(found.id, of.clone());
         }
@@ -77,11 +79,7 @@ impl Rest {
         let client = self.client().await?;
         let found = match self.find_infra_env(&client, wanted.subject).await? {
             Some(found) => found,
-            None => {
-                let made = Box::pin(self.create_infra_env(&client, wanted)).await?;
-                self.known.lock().infra_envs.insert(made.id, wanted.subject.clone());
-                made
-            }
+            None => Box::pin(self.create_once(&client, wanted)).await?,
         };
         let path = format!("{}/v2/infra-envs/{}/downloads/files", self.options.url, found.id);
         Ok(InfraEnv {
@@ -90,6 +88,21 @@ impl Rest {
             iso_url: Some(found.download_url.clone()).filter(|url| !url.is_empty()),
             problem: None,
         })
+    }
+
+    /// Makes an infra-env unless another machine of the same template has just done so.
+    async fn create_once(
+        &self,
+        client: &Client,
+        wanted: &InfraEnvWanted<'_>,
+    ) -> Result<wire::InfraEnv, Failure> {
+        let _alone = self.creating.lock().await;
+        if let Some(found) = self.find_infra_env(client, wanted.subject).await? {
+            return Ok(found);
+        }
+        let made = self.create_infra_env(client, wanted).await?;
+        self.known.lock().infra_envs.insert(made.id, wanted.subject.clone());
+        Ok(made)
     }
 
     async fn create_infra_env(

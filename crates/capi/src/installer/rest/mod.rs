@@ -52,6 +52,8 @@ pub struct Rest {
     options: Options,
     made: Mutex<Option<Made>>,
     known: Mutex<Known>,
+    /// Held by who makes an infra-env: machines of one template, which are reconciled at the same time, share theirs.
+    creating: tokio::sync::Mutex<()>,
 }
 
 /// A client, with what it was made from.
@@ -121,7 +123,13 @@ pub(crate) fn optional<T>(answer: Result<T, Error>) -> Result<Option<T>, Failure
 impl Rest {
     /// The service at an address; registry credentials are Secrets of `kube`.
     pub fn new(kube: kube::Client, options: Options) -> Self {
-        Self { kube, options, made: Mutex::default(), known: Mutex::default() }
+        Self {
+            kube,
+            options,
+            made: Mutex::default(),
+            known: Mutex::default(),
+            creating: tokio::sync::Mutex::default(),
+        }
     }
 
     /// Whether the address can be used; nobody is asked. What is wrong with the files may be mended at any time, and stands in the
@@ -261,9 +269,10 @@ impl Installer for Rest {
 
     async fn remove_infra_env(&self, subject: &Subject) -> Result<bool, Failure> {
         let client = self.client().await?;
-        let Some(found) = self.find_infra_env(&client, subject).await? else { return Ok(true) };
-        infra_envs::remove(&client, found.id).await?;
-        self.known.lock().infra_envs.remove(&found.id);
+        while let Some(found) = self.find_infra_env(&client, subject).await? {
+            infra_envs::remove(&client, found.id).await?;
+            self.known.lock().infra_envs.remove(&found.id);
+        }
         Ok(true)
     }
 
