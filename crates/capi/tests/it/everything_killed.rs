@@ -49,6 +49,9 @@ const OF_CORE: [&str; 5] = [
     "DELETE machines",
 ];
 
+/// The core gives what it makes a new name each time, and would never come to an end.
+const MOST_OF_CORE: usize = 2;
+
 /// Who is killed.
 #[derive(Clone, Copy)]
 enum Killed {
@@ -84,7 +87,11 @@ impl Killed {
 /// From manifests to the end of a cluster. Each step that is named was the last one of a life. What is to be shown: how long it took, and
 /// how often each step was the last one.
 async fn whoever_is_killed(world: World, killed: Killed, named: &[&str]) -> Vec<String> {
-    let (world, gate) = (Arc::new(world), Gate::default());
+    let most = match killed {
+        Killed::Providers => usize::MAX,
+        Killed::Core => MOST_OF_CORE,
+    };
+    let (world, gate) = (Arc::new(world), Gate::new(most));
     let killing = tokio::spawn(killed.again_and_again(Arc::clone(&world), gate.clone()));
     let (mut clock, mut told) = (Clock::start(), Vec::new());
     // Machines of the control plane boot disk images, and workers the live ISO.

@@ -20,11 +20,12 @@ const MOST_BYTES: usize = 64 * 1024 * 1024;
 const NO_STEPS: [&str; 4] = ["/leases", "/events", "authorization.k8s.io", "authentication.k8s.io"];
 
 /// Where a program's life ends after each of its writes.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Gate(Arc<Shared>);
 
-#[derive(Default)]
 struct Shared {
+    /// So many lives end after the same step; those that follow pass by it.
+    most: usize,
     life: Mutex<Life>,
     written: Notify,
     /// Held by each write that is on its way.
@@ -42,6 +43,12 @@ struct Life {
 }
 
 impl Gate {
+    /// So many lives end after the same step at most.
+    pub fn new(most: usize) -> Self {
+        let (life, written, writing) = (Mutex::default(), Notify::new(), Arc::default());
+        Self(Arc::new(Shared { most, life, written, writing }))
+    }
+
     /// Where a program finds a server from now on. `server` is who it is there.
     pub async fn before(&self, server: Client) -> String {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
@@ -92,8 +99,12 @@ impl Gate {
         {
             return false;
         }
+        let count = life.steps.entry(step(method, path)).or_default();
+        if *count == self.0.most {
+            return false;
+        }
+        *count += 1;
         life.is_over = true;
-        *life.steps.entry(step(method, path)).or_default() += 1;
         self.0.written.notify_waiters();
         true
     }
