@@ -13,7 +13,7 @@ use crate::core_world::World;
 use crate::everything_core::{HOSTS, WORKERS, workers_by_live_iso};
 use crate::gate::Gate;
 
-/// What both ways of the providers, with a hub and with a service alone, write of the Kubernetes API.
+/// What the providers write to the Kubernetes API, be it a hub or not.
 const OF_PROVIDERS: [&str; 8] = [
     "POST machines",
     "POST metal3machines",
@@ -41,12 +41,15 @@ const OF_SERVICE: [&str; 5] = [
     "DELETE clusters",
 ];
 /// What the core writes.
-const OF_CORE: [&str; 5] = [
-    "POST machines",
+const OF_CORE: [&str; 8] = [
     "POST metal3machines",
     "POST openshiftassistedconfigs",
     "PATCH machines",
+    "PATCH openshiftassistedconfigs",
+    "PATCH openshiftassistedcontrolplanes",
     "DELETE machines",
+    "DELETE openshiftassistedconfigs",
+    "DELETE openshiftassistedcontrolplanes",
 ];
 
 /// The core gives what it makes a new name each time, and would never come to an end.
