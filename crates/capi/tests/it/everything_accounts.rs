@@ -12,7 +12,9 @@ use assisted_crd::condition::find;
 use assisted_simhost::topology::Topology;
 use assisted_testkit::Authority;
 use assisted_wire::identity::PersonRole;
+use assisted_wire::infra_env::InfraEnvCreateParams;
 use kube::api::ListParams;
+use serde_json::json;
 
 use crate::core_steps::{available, booted, delete, install, joins, machines};
 use crate::core_world::World;
@@ -105,17 +107,27 @@ async fn everything_of_a_service_with_accounts() {
     available(&world, 3).await;
     plane_says(&world, "ClusterDescribed", "True", &[]).await;
 
-    // And no more: its infra-env goes from the service with it, and no other.
+    // And no more: its infra-env goes from the service with it, and no other. So does a second one of its name: who was killed while it
+    // was about to make one may have been heard after all.
     let infra_envs = async || {
         let all = world.rest().list_infra_envs(&InfraEnvFilter::default()).await.unwrap();
         all.iter().map(|infra_env| infra_env.id).collect::<BTreeSet<_>>()
     };
+    let own = world.infra_env_id(&new.machine).await;
     let mut left = infra_envs().await;
-    assert!(left.remove(&world.infra_env_id(&new.machine).await));
+    assert!(left.remove(&own));
+    let rest = world.rest();
+    let twin: InfraEnvCreateParams = serde_json::from_value(json!({
+        "name": rest.get_infra_env(own).await.unwrap().name,
+        "pull_secret": r#"{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}"#,
+        "openshift_version": "4.20",
+    }))
+    .unwrap();
+    rest.register_infra_env(&twin).await.unwrap();
     world.kubectl(&["annotate", "machine", &new.machine, "cluster.x-k8s.io/delete-machine=yes"]).await;
     world.kubectl(&["scale", "machinedeployment", "demo-workers", "--replicas=2"]).await;
     world.site.gone::<Machine>(&new.machine).await;
-    wait("its infra-env goes with it", async || infra_envs().await.len() <= left.len()).await;
+    wait("its infra-envs go with it", async || infra_envs().await.len() <= left.len()).await;
     assert_eq!(infra_envs().await, left);
     available(&world, 2).await;
 
