@@ -14,15 +14,15 @@ use crate::support::{console, has_node, output, text};
 const LIMIT: Duration = Duration::from_secs(22 * 60);
 const NAMES: [&str; 4] = ["master-0", "master-1", "master-2", "worker-0"];
 
-/// The object of a name among those that the lab has shown as JSON in a file.
-fn objects(dir: &Path, kind: &str) -> Vec<Value> {
+/// Objects of a kind that the lab has shown as JSON in a file.
+pub fn objects(dir: &Path, kind: &str) -> Vec<Value> {
     let path = dir.join("hub").join(format!("{kind}.json"));
     let list: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     list["items"].as_array().unwrap_or_else(|| panic!("{list}")).clone()
 }
 
 /// Status of a condition of an object.
-fn condition<'a>(object: &'a Value, kind: &str) -> &'a str {
+pub fn condition<'a>(object: &'a Value, kind: &str) -> &'a str {
     let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
     let found = conditions.find(|condition| condition["type"] == kind);
     found.and_then(|condition| condition["status"].as_str()).unwrap_or_else(|| panic!("{kind}: {object}"))

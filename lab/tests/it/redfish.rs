@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use uuid::Uuid;
 
+use crate::hub::{condition, objects};
 use crate::support::{INSTALLATION, console, has_node, output, run, text};
 
 const MAC: &str = "52:54:00:7e:10:01";
@@ -211,5 +212,35 @@ fn everything_a_machine_that_its_management_controller_starts_is_a_cluster_of_cl
     // The node has been told its provider id by the label that it has got by itself.
     assert!(said.lines().any(|line| line.starts_with("master-0") && line.contains("metal3://")), "{said}");
     assert!(!said.contains("$ assisted "), "nobody gave the service an order:\n{said}");
+    rack.end();
+}
+
+#[test]
+fn everything_a_machine_that_its_management_controller_starts_is_a_cluster_of_a_hub() {
+    let rack = Rack::start();
+    let said = rack.installed(&["--hub"]);
+    assert!(said.contains("master-0: its management controller boots the image"), "{said}");
+    assert!(!said.contains("$ assisted "), "nobody gave the service an order:\n{said}");
+    let of_kind = |kind| {
+        let mut all = objects(&rack.dir.path().join("lab"), kind);
+        assert_eq!(all.len(), 1, "{all:?}");
+        all.remove(0)
+    };
+    let (install, agent, host) =
+        (of_kind("agentclusterinstalls"), of_kind("agents"), of_kind("baremetalhosts"));
+    for kind in ["SpecSynced", "Completed", "Stopped"] {
+        assert_eq!(condition(&install, kind), "True", "{kind}");
+    }
+    for kind in ["SpecSynced", "Bound", "Installed"] {
+        assert_eq!(condition(&agent, kind), "True", "{kind}");
+    }
+    assert_eq!((&agent["spec"]["hostname"], &agent["spec"]["approved"]), (&json!("master-0"), &json!(true)));
+    // What the controller booted is the image of the InfraEnv, and metal3 keeps its hands off since.
+    let image = &of_kind("infraenvs")["status"]["isoDownloadURL"];
+    assert_eq!(
+        (&host["spec"]["image"]["url"], &host["status"]["provisioning"]["image"]["url"]),
+        (image, image)
+    );
+    assert!(host["metadata"]["annotations"]["baremetalhost.metal3.io/detached"].is_string(), "{host}");
     rack.end();
 }
