@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -124,7 +125,11 @@ pub struct Served {
 
 /// Starts one, on a free port; its files stay.
 pub async fn serving() -> Served {
-    let dir = tempfile::tempdir().unwrap().keep();
+    serving_in(&tempfile::tempdir().unwrap().keep(), |_| ()).await
+}
+
+/// Starts one with the database and the files of a folder, and with settings of its own.
+pub async fn serving_in(dir: &Path, change: impl FnOnce(&mut Settings)) -> Served {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let mut settings = Settings::default();
@@ -140,6 +145,7 @@ pub async fn serving() -> Served {
         "version": "4.20.0", "default": true, "support_level": "production",
     }]);
     settings.versions.release_images = Some(serde_json::from_value::<ReleaseImages>(releases).unwrap());
+    change(&mut settings);
     let store = Store::open(&format!("sqlite:{}", dir.join("test.db").display())).await.unwrap();
     let blob = Blob::open(dir.join("files")).await.unwrap();
     let builder = Service::builder(settings.clone(), store, blob, std::sync::Arc::new(Simulation)).unwrap();

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
+use assisted_config::Settings;
 use assisted_crd::agent_install::agent::Agent;
-use assisted_crd::agent_install::infra_env::InfraEnv;
+use assisted_crd::agent_install::infra_env::{InfraEnv, InfraEnvStatus};
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
 use super::super::agent::{condition_of, infra_env_id, register, report_sufficient};
 use super::super::cluster::{deployment, image_set, install};
-use super::super::world::{Site, until, wait};
+use super::super::world::{Site, serving_in, until, wait};
 use super::Lone;
 
 const AGENTS: usize = 40;
@@ -99,4 +100,44 @@ async fn a_start_writes_nothing_that_is_as_it_should_be() {
     }
     assert_eq!(after.len(), before.len() + 1);
     hub.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_with_another_scheme_for_boot_files_shows_it_and_no_other_image() {
+    let dir = tempfile::tempdir().unwrap();
+    // Where plain HTTP is listened for, firmware is spared TLS.
+    let with = |port: &'static str| {
+        move |settings: &mut Settings| {
+            "https://service.example.com".clone_into(&mut settings.http.service_base_url);
+            "https://images.example.com".clone_into(&mut settings.http.image_service_base_url);
+            port.clone_into(&mut settings.http.http_listen_port);
+        }
+    };
+    let mut hub = Lone::launch(&[]).await;
+    let mut shown: Option<InfraEnvStatus> = None;
+    for (port, scheme) in [("", "https://"), ("8090", "http://"), ("", "https://")] {
+        hub.served = serving_in(dir.path(), with(port)).await;
+        hub.start(LEASE).await;
+        if shown.is_none() {
+            let site = hub.site("scheme").await;
+            site.pull_secret().await;
+            site.infra_env("rack", json!({})).await;
+        }
+        let api = kube::Api::<InfraEnv>::namespaced(hub.client.clone(), "scheme");
+        let comes = |object: &InfraEnv| {
+            let artifacts = object.status.as_ref().and_then(|status| status.boot_artifacts.as_ref());
+            artifacts.is_some_and(|artifacts| {
+                let loaded =
+                    [&artifacts.kernel, &artifacts.initrd, &artifacts.rootfs, &artifacts.ipxe_script];
+                loaded.iter().all(|url| url.starts_with(scheme))
+            })
+        };
+        let mut status = until(&api, "rack", comes).await.status.unwrap();
+        let artifacts = status.boot_artifacts.take().unwrap();
+        assert!(artifacts.discovery_ignition_url.starts_with("https://"), "{artifacts:#?}");
+        assert!(status.iso_download_url.starts_with("https://"), "{status:#?}");
+        let before = shown.get_or_insert_with(|| status.clone());
+        assert_eq!(*before, status, "the image is as it was");
+        hub.stop().await;
+    }
 }
