@@ -1,30 +1,40 @@
 //! Machines that metal3 inspects and cleans with the image of their InfraEnv, and has installed.
 
+use std::time::Duration;
+
+use assisted_config::Generator;
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::condition::find;
+use assisted_crd::config::cluster_version::ClusterVersion;
+use assisted_crd::hive::cluster_image_set::ClusterImageSet;
 use assisted_crd::labels::{annotation, finalizer as names, label};
 use assisted_crd::metal3::bare_metal_host::BareMetalHost;
 use assisted_crd::metal3::preprovisioning_image::PreprovisioningImage;
 use assisted_kube::error::optional;
 use assisted_kube::finalizer;
 use assisted_service::infra_env::DownloadInfraEnvFiles;
+use assisted_testkit::{Access, DockerRegistry, oci};
 use futures::TryStreamExt;
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod, Secret};
-use kube::api::PostParams;
+use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::agent::{infra_env_id, register};
 use super::bare_metal_host::{machine, metal3, state, told_address};
+use super::faults::Lone;
 use super::spoke::{Spoke, joins, reboots, taken_in};
-use super::world::{Site, until, wait};
+use super::world::{Site, is_openshift, serving_in, until, wait};
+use crate::hub::define;
 
+const VERSION: &str = "4.20.0";
 const METAL3: &str = "openshift-machine-api";
+const AGENT_IMAGE: &str = "quay.io/lab/ironic-agent:1";
 const OVERRIDE: &str = r#"{"ignition":{"version":"3.1.0"},"storage":{"files":[{"path":"/etc/own","contents":{"source":"data:,x"}}]}}"#;
 
 /// What metal3 makes its own images with.
-async fn customization(site: &Site) {
+async fn customization(site: &Site, agent_image: &str) {
     let mut namespace = Namespace::default();
     namespace.metadata.name = Some(METAL3.to_owned());
     let made = Api::all(site.client.clone()).create(&PostParams::default(), &namespace).await;
@@ -32,7 +42,7 @@ async fn customization(site: &Site) {
     let secret: Secret = serde_json::from_value(json!({
         "metadata": {"name": "metal3-image-customization-config"},
         "stringData": {"IRONIC_BASE_URL": "https://192.0.2.5", "IRONIC_INSPECTOR_BASE_URL": "https://192.0.2.5",
-                       "IRONIC_AGENT_IMAGE": "quay.io/lab/ironic-agent:1"},
+                       "IRONIC_AGENT_IMAGE": agent_image},
     }))
     .unwrap();
     let api = Api::<Secret>::namespaced(site.client.clone(), METAL3);
@@ -41,13 +51,24 @@ async fn customization(site: &Site) {
 
 /// metal3 asks for an image for a machine.
 async fn image(site: &Site, machine: &BareMetalHost, formats: &[&str]) {
+    image_of(site, machine, "rack", "x86_64", formats).await;
+}
+
+/// The same, of an InfraEnv and for an architecture.
+async fn image_of(
+    site: &Site,
+    machine: &BareMetalHost,
+    infra_env: &str,
+    architecture: &str,
+    formats: &[&str],
+) {
     let owner = json!({"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "name": machine.name_any(),
                        "uid": machine.metadata.uid});
     site.create::<PreprovisioningImage>(
         &machine.name_any(),
         json!({
-            "metadata": {"labels": {(label::INFRA_ENV): "rack"}, "ownerReferences": [owner]},
-            "spec": {"acceptFormats": formats, "architecture": "x86_64"},
+            "metadata": {"labels": {(label::INFRA_ENV): infra_env}, "ownerReferences": [owner]},
+            "spec": {"acceptFormats": formats, "architecture": architecture},
         }),
     )
     .await;
@@ -96,7 +117,7 @@ async fn a_machine_is_inspected_with_the_image_of_its_infra_env_and_installed() 
     .await;
     assert!(finalizer::has(&waiting.metadata, names::PREPROVISIONING_IMAGE));
     assert_eq!(waiting.labels()[label::EXCLUDE_FROM_BACKUP], "true");
-    customization(&site).await;
+    customization(&site, AGENT_IMAGE).await;
     site.infra_env("rack", json!({"ignitionConfigOverride": OVERRIDE, "cpuArchitecture": "x86_64"})).await;
     let agent_image = "quay.io/lab/own-agent:2";
     let named =
@@ -175,7 +196,7 @@ async fn the_agent_of_a_deleted_machine_goes_after_its_node_is_empty() {
     let site = Site::converged("emptied").await;
     let spoke = Spoke::launch().await;
     taken_in(&site, &spoke.kubeconfig()).await;
-    customization(&site).await;
+    customization(&site, AGENT_IMAGE).await;
     let reference =
         json!({"clusterRef": {"name": "demo", "namespace": site.namespace}, "cpuArchitecture": "x86_64"});
     site.infra_env("rack", reference).await;
@@ -236,4 +257,70 @@ async fn the_agent_of_a_deleted_machine_goes_after_its_node_is_empty() {
     site.gone::<Agent>(&id).await;
     assert!(site.service.hosts().described(host).await.unwrap().is_none());
     assert!(optional(nodes.get("worker-7").await).unwrap().is_none());
+}
+
+/// Pushes a release for an architecture with the agent of Ironic in it; where the two are.
+async fn release_with_agent(registry: &DockerRegistry, architecture: &str) -> [String; 2] {
+    let layer = oci::Layer::new().unwrap().file("etc/x", architecture.as_bytes()).unwrap();
+    let agent = oci::Image::new(architecture, vec![layer.finish().unwrap()]).unwrap();
+    let agent = oci::push(registry, "ironic/agent", None, &agent).await.unwrap();
+    let release = oci::ReleaseImage {
+        version: VERSION.to_owned(),
+        architecture: architecture.to_owned(),
+        components: vec![("ironic-agent".to_owned(), agent.clone())],
+        operator: Vec::new(),
+    };
+    let tag = format!("{VERSION}-{architecture}");
+    oci::push(registry, "ocp/release", Some(&tag), &release.build().unwrap()).await.unwrap();
+    [format!("{}/ocp/release:{tag}", registry.name()), agent]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_agent_of_ironic_comes_from_the_release_of_the_hub_or_one_of_its_version() {
+    let dir = tempfile::tempdir().unwrap();
+    let registry = DockerRegistry::start(&dir.path().join("images"), &Access::default()).unwrap();
+    let [own, own_agent] = release_with_agent(&registry, "amd64").await;
+    let [other, other_agent] = release_with_agent(&registry, "arm64").await;
+    let conf = dir.path().join("registries.conf");
+    let plain = format!("[[registry]]\nlocation = \"{}\"\ninsecure = true\n", registry.name());
+    std::fs::write(&conf, plain).unwrap();
+
+    let mut hub = Lone::launch(&[]).await;
+    hub.served = serving_in(dir.path(), |settings| {
+        settings.generation.generator = Generator::Openshift;
+        settings.images.registries_conf = conf.to_str().unwrap().to_owned();
+    })
+    .await;
+    define(&hub.client, |group| group == "config.openshift.io").await;
+    is_openshift(&hub.client).await;
+    let versions = Api::<ClusterVersion>::all(hub.client.clone());
+    let version: ClusterVersion =
+        serde_json::from_value(json!({"metadata": {"name": "version"}, "spec": {"clusterID": "c"}})).unwrap();
+    versions.create(&PostParams::default(), &version).await.unwrap();
+    let status = json!({"status": {"desired": {"image": own, "version": VERSION}, "availableUpdates": [],
+                                   "observedGeneration": 1, "versionHash": "x"}});
+    versions.patch_status("version", &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
+    let image_set: ClusterImageSet =
+        serde_json::from_value(json!({"metadata": {"name": "arm"}, "spec": {"releaseImage": other}}))
+            .unwrap();
+    Api::all(hub.client.clone()).create(&PostParams::default(), &image_set).await.unwrap();
+    hub.start(Duration::from_secs(15)).await;
+    let site = hub.site("released").await;
+    site.pull_secret().await;
+    // metal3's own image is in no registry.
+    customization(&site, &format!("{}/ironic/none:1", registry.name())).await;
+
+    for (name, architecture, agent) in [("rack", "x86_64", own_agent), ("arm", "arm64", other_agent)] {
+        site.infra_env(name, json!({"cpuArchitecture": architecture})).await;
+        let machine = machine(&site, name, "02:FF:00:00:01:00", json!({})).await;
+        image_of(&site, &machine, name, architecture, &["iso"]).await;
+        until(&site.api(), name, |image: &PreprovisioningImage| {
+            condition_of(image, "Ready") == ("True", "InfraEnvAvailable")
+        })
+        .await;
+        let config = discovery(&site, name).await;
+        let ironic = unit(&config, "ironic-agent.service")["contents"].as_str().unwrap();
+        assert!(ironic.contains(&agent), "{agent} is not in {ironic}");
+    }
+    hub.stop().await;
 }

@@ -20,7 +20,7 @@ use assisted_kube::error::optional;
 use assisted_kube::lease;
 use assisted_kubeapi::controllers::{Options, run};
 use assisted_kubeapi::rbac::{SERVICE, manifest};
-use assisted_service::generator::Simulation;
+use assisted_service::generator;
 use assisted_service::{Background, Caller, Service};
 use assisted_simhost::plan::PULL_SECRET;
 use assisted_store::Store;
@@ -148,7 +148,8 @@ pub async fn serving_in(dir: &Path, change: impl FnOnce(&mut Settings)) -> Serve
     change(&mut settings);
     let store = Store::open(&format!("sqlite:{}", dir.join("test.db").display())).await.unwrap();
     let blob = Blob::open(dir.join("files")).await.unwrap();
-    let builder = Service::builder(settings.clone(), store, blob, std::sync::Arc::new(Simulation)).unwrap();
+    let generator = generator::open(&settings, dir).unwrap();
+    let builder = Service::builder(settings.clone(), store, blob, generator).unwrap();
     let (service, background) = builder.start();
     let api = Rest::new(service.clone(), &settings).unwrap();
     tokio::spawn(serve(listener, None, api, std::future::pending()));
@@ -171,7 +172,7 @@ pub fn options(duration: Duration) -> Options {
 }
 
 /// The operator by which metal3 is known to have machines installed.
-async fn is_openshift(client: &Client) {
+pub async fn is_openshift(client: &Client) {
     let operator: ClusterOperator = serde_json::from_value(json!({
         "metadata": {"name": "baremetal"}, "spec": {},
         "status": {"versions": [{"name": "operator", "version": "4.20.0"}]},

@@ -23,10 +23,10 @@ use super::world::{GROUPS, SILENCE, Served, Site, kubeconfig, options, serving};
 use crate::hub::define;
 
 /// A hub of one's own, whose controllers can be stopped, and whose network can be cut.
-struct Lone {
+pub(super) struct Lone {
     kube: Kube,
-    client: Client,
-    served: Served,
+    pub(super) client: Client,
+    pub(super) served: Served,
     /// What the controllers reach the API server through.
     network: Hole,
     running: Option<(CancellationToken, JoinHandle<Result<(), RunError>>)>,
@@ -34,7 +34,7 @@ struct Lone {
 
 impl Lone {
     /// One with these controllers of Kubernetes; ours don't run yet.
-    async fn launch(controllers: &'static [&'static str]) -> Self {
+    pub(super) async fn launch(controllers: &'static [&'static str]) -> Self {
         let kube = tokio::task::spawn_blocking(|| Kube::launch(controllers).unwrap()).await.unwrap();
         let client = from_file(&kube.kubeconfig(), SILENCE).await.unwrap();
         define(&client, |group| GROUPS.contains(&group)).await;
@@ -43,7 +43,7 @@ impl Lone {
     }
 
     /// Starts the controllers, with a lease of this duration.
-    async fn start(&mut self, lease: Duration) {
+    pub(super) async fn start(&mut self, lease: Duration) {
         let through = format!("127.0.0.1:{}", self.network.port());
         let kubeconfig = kubeconfig(&self.kube).replace(&self.kube.address().to_string(), &through);
         let client = from_text(&kubeconfig, SILENCE).await.unwrap();
@@ -54,7 +54,7 @@ impl Lone {
     }
 
     /// Stops the controllers; they have to run.
-    async fn stop(&mut self) {
+    pub(super) async fn stop(&mut self) {
         let (stop, task) = self.running.take().unwrap();
         assert!(!task.is_finished(), "the controllers ended by themselves: {:?}", task.await);
         stop.cancel();
@@ -65,7 +65,7 @@ impl Lone {
         &self.served.service
     }
 
-    async fn site(&self, namespace: &'static str) -> Site {
+    pub(super) async fn site(&self, namespace: &'static str) -> Site {
         Site::on(self.client.clone(), self.service().clone(), namespace).await
     }
 }
