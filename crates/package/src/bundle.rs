@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use assisted_crd::definition;
+use assisted_kubeapi::operator::environment::DATABASE_IMAGE;
 use assisted_kubeapi::rbac::{Access, ROLES, Role, Scope};
 use assisted_oci::{Image, ImageConfig, Index, Layer, Packing};
 use serde_json::{Value, json};
 
 use crate::VERSION;
 use crate::image::{Inputs, Kind};
-use crate::manifest::{NAMESPACE, definitions, operator};
+use crate::manifest::{NAMESPACE, definitions, network_policy, operator};
 
 /// Name of the package, and of the Deployment.
 pub const PACKAGE: &str = "assisted-operator";
@@ -30,6 +31,7 @@ pub fn files(inputs: &Inputs) -> Result<BTreeMap<String, String>> {
     let annotations = serde_yaml_ng::to_string(&json!({"annotations": annotations()}))?;
     let mut files = BTreeMap::from([
         (format!("manifests/{PACKAGE}.clusterserviceversion.yaml"), csv),
+        (format!("manifests/{PACKAGE}.networkpolicy.yaml"), serde_yaml_ng::to_string(&network_policy()?)?),
         ("metadata/annotations.yaml".to_owned(), annotations),
     ]);
     for text in definitions() {
@@ -116,9 +118,16 @@ fn cluster_service_version(inputs: &Inputs) -> Result<Value> {
                 },
             },
             "customresourcedefinitions": {"owned": owned()?},
-            "relatedImages": Kind::ALL.map(|kind| json!({"name": kind.name(), "image": inputs.name(kind)})),
+            "relatedImages": related_images(inputs),
         },
     }))
+}
+
+/// All that runs of it: what mirrors have to hold.
+fn related_images(inputs: &Inputs) -> Vec<Value> {
+    let own = Kind::ALL.map(|kind| (kind.name(), inputs.name(kind)));
+    let all = own.into_iter().chain([("postgresql", DATABASE_IMAGE.to_owned())]);
+    all.map(|(name, image)| json!({"name": name, "image": image})).collect()
 }
 
 /// Rights of each account that hold where it is asked for.

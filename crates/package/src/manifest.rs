@@ -8,6 +8,7 @@ use serde_json::Value;
 
 const NAMESPACE_OBJECT: &str = include_str!("../../../deploy/kustomize/namespace.yaml");
 const OPERATOR: &str = include_str!("../../../deploy/kustomize/operator.yaml");
+const NETWORK_POLICY: &str = include_str!("../../../deploy/kustomize/network-policy.yaml");
 
 /// Where everything is, unless it is edited.
 pub const NAMESPACE: &str = "assisted-installer";
@@ -33,6 +34,14 @@ pub fn operator(image: &str) -> Result<Value> {
     Ok(operator)
 }
 
+/// Who may reach the operator, in no namespace.
+///
+/// # Errors
+/// It is not what it is.
+pub fn network_policy() -> Result<Value> {
+    serde_yaml_ng::from_str(NETWORK_POLICY).context("deploy/kustomize/network-policy.yaml")
+}
+
 /// The manifest, with the image of the service.
 ///
 /// # Errors
@@ -42,6 +51,9 @@ pub fn hub(image: &str) -> Result<String> {
     parts.extend(definitions().map(str::to_owned));
     parts.extend(ROLES.iter().map(|role| manifest(role, NAMESPACE)));
     parts.push(serde_yaml_ng::to_string(&operator(image)?)?);
+    let mut policy = network_policy()?;
+    policy["metadata"]["namespace"] = NAMESPACE.into();
+    parts.push(serde_yaml_ng::to_string(&policy)?);
     Ok(parts
         .iter()
         .map(|part| part.trim_matches('\n').trim_start_matches("---\n"))

@@ -1,5 +1,8 @@
 //! What the operator itself is told by its environment (kube-api §6.9).
 
+/// Image of PostgreSQL, unless another one is set.
+pub const DATABASE_IMAGE: &str = "quay.io/sclorg/postgresql-16-c9s:latest";
+
 /// The operator's variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
@@ -66,7 +69,7 @@ impl Environment {
             pod_name: set("POD_NAME"),
             service_image: or("SERVICE_IMAGE", ""),
             image_service_image: or("IMAGE_SERVICE_IMAGE", ""),
-            database_image: or("DATABASE_IMAGE", "quay.io/sclorg/postgresql-16-c9s:latest"),
+            database_image: or("DATABASE_IMAGE", DATABASE_IMAGE),
             agent_image: or("AGENT_IMAGE", ""),
             installer_image: or("INSTALLER_IMAGE", ""),
             controller_image: or("CONTROLLER_IMAGE", ""),

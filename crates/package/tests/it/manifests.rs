@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use assisted_kubeapi::operator::environment::DATABASE_IMAGE;
 use assisted_kubeapi::rbac::{ROLES, Scope};
 use assisted_lab_kinds::kinds;
 use assisted_package::image::Kind;
@@ -98,7 +99,7 @@ fn the_bundle_is_what_olm_reads() {
     assert_eq!(csv["spec"]["version"], version);
     // What it owns is in it, and nothing else is.
     let owned: Vec<_> = csv["spec"]["customresourcedefinitions"]["owned"].as_array().unwrap().clone();
-    assert_eq!(files.len(), owned.len() + 2);
+    assert_eq!(files.len(), owned.len() + 3);
     for kind in &owned {
         let definition = read(&format!("manifests/{}.yaml", kind["name"].as_str().unwrap()));
         assert_eq!(definition["spec"]["names"]["kind"], kind["kind"]);
@@ -126,6 +127,15 @@ fn the_bundle_is_what_olm_reads() {
     let deployment = &spec["deployments"][0]["spec"]["template"]["spec"];
     assert_eq!(deployment["containers"][0]["image"], "registry.example.com/assisted/service:1");
     assert!(ROLES.iter().any(|role| deployment["serviceAccountName"] == role.account));
+    // Nobody reaches the operator's pod, wherever it is installed.
+    let policy = read(&format!("manifests/{}.networkpolicy.yaml", bundle::PACKAGE));
+    let pod = &spec["deployments"][0]["spec"]["template"]["metadata"]["labels"];
+    assert_eq!(
+        (&policy["spec"]["podSelector"]["matchLabels"], &policy["metadata"]["namespace"]),
+        (pod, &Value::Null)
+    );
+    // The database's image is one of those that mirrors have to hold.
     let related = csv["spec"]["relatedImages"].as_array().unwrap();
-    assert_eq!(related.len(), Kind::ALL.len());
+    assert_eq!(related.len(), Kind::ALL.len() + 1);
+    assert!(related.iter().any(|one| one["name"] == "postgresql" && one["image"] == DATABASE_IMAGE));
 }
