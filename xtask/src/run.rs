@@ -80,6 +80,15 @@ pub fn programs() -> Result<PathBuf> {
     Ok(target_dir()?.join("debug"))
 }
 
+/// The words for cargo that leave out of `assisted` what knows Kubernetes.
+pub const WITHOUT_KUBERNETES: &str = "--no-default-features";
+
+/// Builds `assisted` as the demo shows it first; [`programs`] puts the whole one in its place.
+pub fn program_without_kubernetes() -> Result<()> {
+    let words = ["build", "--workspace", "--bin", "assisted", "--examples", WITHOUT_KUBERNETES];
+    step("assisted without Kubernetes", &mut cargo(&words))
+}
+
 /// What builds some programs of the workspace, with the features that all of it has: nothing is built twice when the
 /// others follow.
 pub fn build(programs: &[&str]) -> Command {

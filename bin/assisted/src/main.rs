@@ -1,30 +1,25 @@
 //! `assisted`: the service, and the command line that talks to it.
 
-mod agent_client;
 mod backup;
-mod capi;
 mod cli;
 mod config;
-mod controller;
 mod explain;
 mod image_options;
 mod image_service;
 mod import;
+#[cfg(feature = "kubernetes")]
+mod kubernetes;
 mod listener;
 mod mirror;
 mod serve;
-mod service_operator;
 mod signals;
-mod webhook;
 
 use std::ffi::{OsStr, OsString};
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use assisted_base::error::chain;
 use assisted_console::{Failure, Global, colour, reference};
-use assisted_kubeapi::classification::serve as serve_queries;
 use clap::{CommandFactory, Parser, Subcommand};
 
 /// Installs OpenShift on bare-metal machines without a spare bootstrap node.
@@ -42,12 +37,9 @@ enum Command {
     Up(Box<serve::up::Up>),
     Serve(Box<serve::Serve>),
     ImageService(Box<image_service::ImageService>),
-    Controller(controller::Controller),
-    ServiceOperator(service_operator::ServiceOperator),
-    Webhook(Box<webhook::Webhook>),
-    Capi(capi::Capi),
-    #[command(name = agent_client::NAME)]
-    AgentClient(Box<agent_client::AgentClient>),
+    #[cfg(feature = "kubernetes")]
+    #[command(flatten)]
+    Kubernetes(kubernetes::Command),
     /// The environment of the service: what each variable does
     #[command(subcommand)]
     Config(config::Command),
@@ -68,9 +60,6 @@ enum Command {
     Man {
         dir: PathBuf,
     },
-    /// Answer queries of AgentClassifications, one a line: started by the service, which limits its memory
-    #[command(name = QUERIES, hide = true)]
-    AnswerQueries,
     /// Print the command line as Markdown
     #[command(hide = true)]
     Docs,
@@ -79,26 +68,19 @@ enum Command {
     EnvironmentDocs,
 }
 
-/// Name of the command that answers queries.
-pub(crate) const QUERIES: &str = "answer-queries";
-
 /// Names under which the program is one of its commands.
-const NAMES: &[(&str, &str)] = &[
-    (agent_client::NAME, agent_client::NAME),
-    (service_operator::PROGRAM, "service-operator"),
-    (webhook::PROGRAM, "webhook"),
-    // Its link in images that existing units call.
-    ("agent-based-installer-register-cluster-and-infraenv", agent_client::NAME),
-    ("assisted-service", "serve"),
-    ("assisted-image-service", "image-service"),
-    ("assisted-installer-controller", "controller"),
-];
+const NAMES: [(&str, &str); 2] = [("assisted-service", "serve"), ("assisted-image-service", "image-service")];
+#[cfg(feature = "kubernetes")]
+use kubernetes::NAMES as NAMES_OF_KUBERNETES;
+#[cfg(not(feature = "kubernetes"))]
+const NAMES_OF_KUBERNETES: [(&str, &str); 0] = [];
 
 /// The command line; under another name the program is one of its commands.
 fn arguments() -> Vec<OsString> {
     let mut arguments: Vec<_> = std::env::args_os().collect();
     let name = arguments.first().and_then(|own| Path::new(own).file_name());
-    let command = NAMES.iter().find(|(program, _)| name == Some(OsStr::new(program)));
+    let command =
+        NAMES.iter().chain(&NAMES_OF_KUBERNETES).find(|(program, _)| name == Some(OsStr::new(program)));
     if let Some((_, command)) = command {
         arguments.insert(1, command.into());
     }
@@ -126,15 +108,8 @@ fn run(program: Program) -> Result<(), Failure> {
         Command::ImageService(service) => {
             service.run().map_err(|error| Failure::Refused(chain(error.as_ref())))
         }
-        Command::Controller(controller) => {
-            controller.run().map_err(|error| Failure::Refused(chain(error.as_ref())))
-        }
-        Command::ServiceOperator(operator) => {
-            operator.run().map_err(|error| Failure::Refused(chain(error.as_ref())))
-        }
-        Command::Webhook(webhook) => webhook.run().map_err(|error| Failure::Refused(chain(error.as_ref()))),
-        Command::Capi(capi) => capi.run().map_err(|error| Failure::Refused(chain(error.as_ref()))),
-        Command::AgentClient(client) => runtime()?.block_on(client.run()),
+        #[cfg(feature = "kubernetes")]
+        Command::Kubernetes(command) => command.run(),
         Command::Config(command) => command.run(&program.global),
         Command::Backup(backup) => runtime()?.block_on(backup.run(&program.global)),
         Command::Import(import) => runtime()?.block_on(import.run(&program.global)),
@@ -144,10 +119,6 @@ fn run(program: Program) -> Result<(), Failure> {
         Command::Explain(explain) => explain.run(),
         Command::Completion { shell } => reference::completion(Program::command(), shell),
         Command::Man { dir } => reference::man(Program::command(), &dir),
-        Command::AnswerQueries => {
-            let input = BufReader::new(std::io::stdin());
-            serve_queries(input, std::io::stdout()).map_err(|error| Failure::Refused(error.to_string()))
-        }
         Command::Docs => reference::markdown(Program::command(), "Command line"),
         Command::EnvironmentDocs => assisted_console::output::line(&serve::environment_page()),
     }

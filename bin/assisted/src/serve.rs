@@ -4,6 +4,10 @@ mod environment;
 pub(crate) mod files;
 pub(crate) mod identity;
 mod images;
+#[cfg(feature = "kubernetes")]
+mod kube;
+#[cfg(not(feature = "kubernetes"))]
+#[path = "serve/no_kube.rs"]
 mod kube;
 pub(crate) mod lock;
 pub(crate) mod log;

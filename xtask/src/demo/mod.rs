@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 
-use crate::run::{build, finish, target_dir};
+use crate::run::{WITHOUT_KUBERNETES, build, finish, target_dir};
 use crate::ui;
 use background::Background;
 use simulated::Simulated;
@@ -49,14 +49,16 @@ impl Demo {
         if let Err(error) = made {
             println!("The web UI is left out: {error:#}");
         }
-        first_build(&background, &["assisted"])?;
-        // The first time, the service is shown while the rest is being built.
-        let begun = if self.simulated || is_first {
+        // The first time, the service is shown while the rest is being built. What knows Kubernetes takes a good part of the build, and
+        // nothing that is shown first needs it.
+        let begun = if is_first {
+            first_build(&background, build(&["assisted"]).arg(WITHOUT_KUBERNETES), "the service")?;
             Some(Simulated::begin(&programs, &dir, &background)?)
         } else {
             None
         };
-        first_build(&background, &["assisted-lab", "assisted-host"])?;
+        let all = &mut build(&["assisted", "assisted-lab", "assisted-host"]);
+        first_build(&background, all, "the service with all that it can, the lab, the program for hosts")?;
         if self.simulated {
             let shown = Simulated::show(begun, &programs, &dir, self.once, &background)?;
             return if self.once { Ok(()) } else { shown.wait() };
@@ -101,9 +103,9 @@ impl Demo {
 }
 
 /// Builds some of what the simulated part takes, and nothing else: the first thing on the screen waits for it.
-fn first_build(background: &RefCell<Background>, packages: &[&str]) -> Result<()> {
-    println!("=== {}: minutes the first time, on two cores", packages.join(", "));
-    let mut cargo = build(packages).stdin(Stdio::null()).spawn().context("can't start cargo")?;
+fn first_build(background: &RefCell<Background>, cargo: &mut Command, what: &str) -> Result<()> {
+    println!("=== Building {what}: minutes the first time, on two cores");
+    let mut cargo = cargo.stdin(Stdio::null()).spawn().context("can't start cargo")?;
     let status = finish(&mut cargo, "the build of the programs", FIRST_BUILD, || {
         background.borrow_mut().advance(true)
     })?;

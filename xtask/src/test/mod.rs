@@ -18,7 +18,7 @@ use anyhow::{Result, bail};
 use assisted_lab_tools::cluster_api::{NEWEST, OLDEST};
 use clap::Args;
 
-use crate::run::{cache, cargo, programs, root, step, target_dir};
+use crate::run::{cache, cargo, program_without_kubernetes, programs, root, step, target_dir};
 use crate::{book, check_citations, check_deps, check_recipes, check_shell, contract, dist, docs, setup, ui};
 use binaries::{Binary, What, compiler_lints};
 use needs::{
@@ -144,7 +144,10 @@ impl Run {
         let before_programs: &[&str] = if with_ui { &[first, UI] } else { &[first] };
         stages.extend([
             self.stage(UI, &[PACKAGES], Kind::Other, ui::run),
-            self.stage(PROGRAMS, before_programs, Kind::Cargo, || programs().map(drop)),
+            self.stage(PROGRAMS, before_programs, Kind::Cargo, || {
+                program_without_kubernetes()?;
+                programs().map(drop)
+            }),
             self.stage(CHROMIUM, &[PACKAGES], Kind::Other, ui::browser),
             self.stage(COREOS_INSTALLER, &[first], Kind::Other, setup::coreos_installer),
             self.stage(S3, &[first], Kind::Other, move || if judges { setup::s3s_fs() } else { Ok(()) }),

@@ -1,6 +1,7 @@
 //! The command line for people and scripts: a client of the REST API like any other.
 
 mod admin;
+#[cfg(feature = "kubernetes")]
 mod apply;
 mod cluster;
 mod cluster_view;
@@ -52,7 +53,9 @@ pub enum Command {
     /// Operators that can be installed with a cluster: list, show what each needs and what it would mean for a cluster
     #[command(subcommand)]
     Operator(operator::Command),
+    #[cfg(feature = "kubernetes")]
     Apply(Box<apply::Apply>),
+    #[cfg(feature = "kubernetes")]
     Diff(apply::Diff),
     /// Machines of a rack by their management controllers (Redfish): make known, list, power, boot an image once
     #[command(subcommand)]
@@ -84,7 +87,9 @@ impl Command {
             Self::Host(command) => Box::pin(command.run(&context)).await,
             Self::Event(command) => command.run(&context).await,
             Self::Operator(command) => command.run(&context).await,
+            #[cfg(feature = "kubernetes")]
             Self::Apply(apply) => Box::pin(apply.run(&context)).await,
+            #[cfg(feature = "kubernetes")]
             Self::Diff(diff) => Box::pin(diff.run(&context)).await,
             Self::Machine(command) => Box::pin(command.run(&context)).await,
             Self::Mcp(mcp) => Box::pin(mcp.run(&context)).await,

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::QUERIES;
+use crate::kubernetes::QUERIES;
 use crate::signals::stopping;
 
 /// How long an API server may be silent: longer than a watch, which it ends after five minutes at the most.

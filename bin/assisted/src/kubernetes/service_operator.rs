@@ -6,9 +6,9 @@ use assisted_kubeapi::operator::watch;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
+use crate::kubernetes::webhook::{SILENCE, namespace};
 use crate::serve::log;
 use crate::signals::StopSignals;
-use crate::webhook::{SILENCE, namespace};
 
 /// The name under which the program does nothing else.
 pub const PROGRAM: &str = "assisted-service-operator";

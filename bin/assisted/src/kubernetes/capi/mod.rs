@@ -14,10 +14,10 @@ use clap::{Args, Subcommand};
 use tokio_util::sync::CancellationToken;
 
 use self::webhooks::{Webhooks, beside};
+use crate::kubernetes::service_operator::hostname;
+use crate::kubernetes::webhook::{SILENCE, namespace};
 use crate::serve::log;
-use crate::service_operator::hostname;
 use crate::signals::StopSignals;
-use crate::webhook::{SILENCE, namespace};
 
 /// Where the authority of the service is looked for unless somebody says otherwise; it may be missing there.
 const AUTHORITY: (&str, &str) = ("assisted-installer", "assisted-installer-ca");
