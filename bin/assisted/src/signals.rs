@@ -4,6 +4,7 @@ use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
+#[cfg(feature = "kubernetes")]
 use tokio_util::sync::CancellationToken;
 
 /// SIGTERM and SIGINT. From its making on they end the process no more: it is made before anybody is told that the service
@@ -27,6 +28,7 @@ impl StopSignals {
     }
 
     /// Cancels `stop` with the first of them.
+    #[cfg(feature = "kubernetes")]
     pub fn cancel(mut self, stop: CancellationToken) {
         tokio::spawn(async move {
             self.recv().await;

@@ -30,7 +30,9 @@ mod watch;
 
 use assisted_console::{Failure, Global};
 use clap::Subcommand;
-pub use common::{Context, host_name, inventory};
+pub use common::Context;
+#[cfg(feature = "kubernetes")]
+pub use common::{host_name, inventory};
 
 /// What can be done to the service's objects.
 #[derive(Subcommand, Debug)]

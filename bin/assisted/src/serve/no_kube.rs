@@ -25,6 +25,7 @@ pub(super) async fn connect(_: &Settings) -> Result<Option<Client>> {
     Ok(None)
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "as with the Kubernetes API")]
 pub(super) fn start(
     _: &Settings,
     client: Client,
