@@ -62,7 +62,7 @@ impl Door {
     }
 
     /// A client with the right authority.
-    fn client(&self, token: Option<Secret>) -> Client {
+    pub fn client(&self, token: Option<Secret>) -> Client {
         let builder = Client::builder(&self.url).ca_file(self.own.path().join("ca.crt"));
         match token {
             Some(token) => builder.user_token(token).build().unwrap(),

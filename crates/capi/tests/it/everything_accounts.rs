@@ -13,6 +13,7 @@ use assisted_simhost::topology::Topology;
 use assisted_testkit::Authority;
 use assisted_wire::identity::PersonRole;
 use assisted_wire::infra_env::InfraEnvCreateParams;
+use assisted_wire::secret::Secret;
 use kube::api::ListParams;
 use serde_json::json;
 
@@ -123,7 +124,8 @@ async fn everything_of_a_service_with_accounts() {
         "openshift_version": "4.20",
     }))
     .unwrap();
-    rest.register_infra_env(&twin).await.unwrap();
+    // Of the same account: what others have is not seen.
+    door.client(Some(Secret::from(good.as_str()))).register_infra_env(&twin).await.unwrap();
     world.kubectl(&["annotate", "machine", &new.machine, "cluster.x-k8s.io/delete-machine=yes"]).await;
     world.kubectl(&["scale", "machinedeployment", "demo-workers", "--replicas=2"]).await;
     world.site.gone::<Machine>(&new.machine).await;
