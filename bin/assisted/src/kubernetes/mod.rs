@@ -1,4 +1,4 @@
-//! What knows Kubernetes, or reads its manifests: left out of a build without the feature `kubernetes`, which is done in half the time.
+//! What knows Kubernetes, or reads its manifests: left out of a build without the feature `kubernetes`, which is done sooner.
 
 mod agent_client;
 mod capi;

@@ -29,6 +29,8 @@ use crate::core_world::{World, condition};
 use crate::metal3::Booted;
 use crate::world::{Object, wait};
 
+/// The MachineDeployment of the examples, and its template.
+pub const WORKERS: &str = "demo-workers";
 const INSTALLATION: Duration = Duration::from_secs(600);
 
 /// Tells how long each step took, and which events the service told meanwhile: the figures of the documentation.
@@ -237,4 +239,26 @@ pub async fn agent(world: &World, infra_env: &str, role: &str) -> Agent {
     })
     .await;
     agents.list(&labels).await.unwrap().items.remove(0)
+}
+
+/// By which infra-env the host of each machine comes, where machines of the control plane boot disk images and workers the live ISO.
+pub fn infra_envs_of(machines: &[Booted]) -> Vec<String> {
+    let infra_env_of = |booted: &Booted| match booted.is_control_plane {
+        true => booted.machine.clone(),
+        false => WORKERS.to_owned(),
+    };
+    machines.iter().map(infra_env_of).collect()
+}
+
+/// Names of all objects of a kind, without those that belong to an owner of this kind.
+pub async fn names_without(world: &World, kind: &str, owner: Option<&str>) -> Vec<String> {
+    let told = world.kubectl(&["get", kind, "--output=json"]).await;
+    let told = serde_json::from_str::<Value>(&told).unwrap();
+    let all = told["items"].as_array().unwrap().iter();
+    let is_left = |object: &&Value| {
+        let owners = object["metadata"]["ownerReferences"].as_array();
+        owners.into_iter().flatten().any(|found| Some(found["kind"].as_str().unwrap()) == owner)
+    };
+    let kept = all.filter(|object| !is_left(object));
+    kept.map(|object| object["metadata"]["name"].as_str().unwrap().to_owned()).collect()
 }

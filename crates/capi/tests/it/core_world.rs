@@ -85,7 +85,7 @@ pub struct World {
     pub door: Option<Door>,
     providers: Mutex<Vec<JoinHandle<()>>>,
     /// What stands between the providers and all that they write to.
-    gate: Mutex<Option<Doors>>,
+    doors: Mutex<Option<Doors>>,
     ports: [u16; 2],
     _background: Background,
     _registry: DockerRegistry,
@@ -179,7 +179,7 @@ impl World {
             alone,
             door,
             providers: Mutex::default(),
-            gate: Mutex::default(),
+            doors: Mutex::default(),
             ports,
             _background: background,
             _registry: registry,
@@ -207,14 +207,14 @@ impl World {
             control_plane: gate.before(client_of(&self.kube, control_plane).await).await,
             service: gate.before_url(&format!("http://{}", self.address)).await,
         };
-        *self.gate.lock().unwrap() = Some(doors);
+        *self.doors.lock().unwrap() = Some(doors);
         self.start_providers().await;
     }
 
     /// Starts both providers, with their webhooks.
     pub async fn start_providers(&self) {
         let mut started = Vec::new();
-        let doors = self.gate.lock().unwrap().clone();
+        let doors = self.doors.lock().unwrap().clone();
         let [bootstrap_role, control_plane_role] = self.roles();
         let client = async |role, door: Option<&String>| match door {
             Some(url) => from_text(&kubeconfig_at(url), SILENCE).await.unwrap(),

@@ -16,7 +16,8 @@ use k8s_openapi::api::core::v1::Secret;
 use serde_json::{Value, json};
 
 use crate::core_steps::{
-    Clock, agent, available, booted, cluster_is, delete, install, joins, joins_by, machines,
+    Clock, WORKERS, agent, available, booted, cluster_is, delete, infra_envs_of, install, joins, joins_by,
+    machines, names_without,
 };
 use crate::core_world::{NAMESPACE, World};
 use crate::metal3::Booted;
@@ -24,7 +25,6 @@ use crate::world::wait;
 
 /// The hosts of the examples: three of the control plane, and two workers.
 pub const HOSTS: usize = 5;
-pub const WORKERS: &str = "demo-workers";
 const LIVE_ISO: &str = "openshiftassistedconfig.cluster.x-k8s.io/boot-method: live-iso";
 
 /// The examples, with workers that boot the live ISO.
@@ -170,23 +170,12 @@ async fn everything_boots_the_live_iso_whoever_is_killed() {
     hosts.abort();
     // Nothing was made twice by the providers. The core, which was ended between two steps of its own, may have left what still belongs
     // to its MachineSet and to no Machine.
-    let named = async |kind: &str, left_by: &str| {
-        let told = world.kubectl(&["get", kind, "--output=json"]).await;
-        let told = serde_json::from_str::<Value>(&told).unwrap();
-        let all = told["items"].as_array().unwrap().iter();
-        let is_left = |object: &&Value| {
-            let owners = object["metadata"]["ownerReferences"].as_array();
-            owners.into_iter().flatten().any(|owner| owner["kind"] == left_by)
-        };
-        let kept = all.filter(|object| !is_left(object));
-        kept.map(|object| object["metadata"]["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-    };
-    let machines = named("machines", "").await;
+    let machines = names_without(&world, "machines", None).await;
     assert_eq!(machines.len(), HOSTS, "{machines:?}");
-    assert_eq!(named("oac", "MachineSet").await, machines);
-    assert_eq!(named("metal3machines", "MachineSet").await, machines);
-    assert_eq!(named("infraenvs", "").await, ["demo-control-plane", "demo-workers"]);
-    assert_eq!(named("agents", "").await.len(), HOSTS);
+    assert_eq!(names_without(&world, "oac", Some("MachineSet")).await, machines);
+    assert_eq!(names_without(&world, "metal3machines", Some("MachineSet")).await, machines);
+    assert_eq!(names_without(&world, "infraenvs", None).await, ["demo-control-plane", "demo-workers"]);
+    assert_eq!(names_without(&world, "agents", None).await.len(), HOSTS);
     assert_eq!(NAMESPACE, "demo");
     clock.tell(&world, "counted").await;
     delete(&world).await;
@@ -200,11 +189,7 @@ async fn everything_of_a_cluster_with_a_service_alone() {
     // Machines of the control plane boot disk images, each with an infra-env of its own, and workers the ISO of the one of their template.
     world.apply_examples(workers_by_live_iso).await;
     let machines_booted = booted(&world, HOSTS).await;
-    let infra_env_of = |booted: &Booted| match booted.is_control_plane {
-        true => booted.machine.clone(),
-        false => WORKERS.to_owned(),
-    };
-    let infra_envs: Vec<_> = machines_booted.iter().map(infra_env_of).collect();
+    let infra_envs = infra_envs_of(&machines_booted);
     // Who comes after providers that were killed finds what they have made.
     world.kill_providers().await;
     world.start_providers().await;

@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use assisted_client::{ClusterFilter, InfraEnvFilter};
 use assisted_simhost::topology::Topology;
-use serde_json::Value;
 
-use crate::core_steps::{Clock, booted, delete, install, machines};
+use crate::core_steps::{Clock, booted, delete, infra_envs_of, install, machines, names_without};
 use crate::core_world::World;
-use crate::everything_core::{HOSTS, WORKERS, workers_by_live_iso};
+use crate::everything_core::{HOSTS, workers_by_live_iso};
 use crate::gate::Gate;
 
 /// What the providers write to the Kubernetes API, be it a hub or not.
@@ -101,11 +100,7 @@ async fn whoever_is_killed(world: World, killed: Killed, named: &[&str]) -> Vec<
     world.apply_examples(workers_by_live_iso).await;
     let all = booted(&world, HOSTS).await;
     told.push(clock.tell(&world, "machines have something to boot").await);
-    let infra_env_of = |booted: &crate::metal3::Booted| match booted.is_control_plane {
-        true => booted.machine.clone(),
-        false => WORKERS.to_owned(),
-    };
-    let infra_envs: Vec<_> = all.iter().map(infra_env_of).collect();
+    let infra_envs = infra_envs_of(&all);
     let hosts = machines(&world, Topology::Ha, &infra_envs).await;
     install(&world, &all).await;
     told.push(clock.tell(&world, "installed").await);
@@ -120,22 +115,14 @@ async fn whoever_is_killed(world: World, killed: Killed, named: &[&str]) -> Vec<
 
 async fn nothing_is_there_twice(world: &World, killed: Killed) {
     // The core, when it is killed between two steps of its own, leaves what belongs to its MachineSet and to no Machine.
-    let is_left = |object: &&Value| {
-        let owners = object["metadata"]["ownerReferences"].as_array();
-        owners.into_iter().flatten().any(|owner| owner["kind"] == "MachineSet")
+    let left_by = match killed {
+        Killed::Providers => None,
+        Killed::Core => Some("MachineSet"),
     };
-    let named = async |kind: &str| {
-        let told = world.kubectl(&["get", kind, "--output=json"]).await;
-        let told = serde_json::from_str::<Value>(&told).unwrap();
-        let all = told["items"].as_array().unwrap().iter();
-        let kept = all
-            .filter(|object| kind == "machines" || matches!(killed, Killed::Providers) || !is_left(object));
-        kept.map(|object| object["metadata"]["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-    };
-    let machines = named("machines").await;
+    let machines = names_without(world, "machines", None).await;
     assert_eq!(machines.len(), HOSTS, "{machines:?}");
-    assert_eq!(named("openshiftassistedconfigs").await, machines);
-    assert_eq!(named("metal3machines").await, machines);
+    assert_eq!(names_without(world, "openshiftassistedconfigs", left_by).await, machines);
+    assert_eq!(names_without(world, "metal3machines", left_by).await, machines);
     let clusters = world.rest().list_clusters(&ClusterFilter::default()).await.unwrap();
     let infra_envs = world.rest().list_infra_envs(&InfraEnvFilter::default()).await.unwrap();
     assert_eq!((clusters.len(), infra_envs.len()), (1, 4));
