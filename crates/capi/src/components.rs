@@ -71,8 +71,8 @@ const PORT: u16 = 9443;
 /// What stands above each file.
 const MADE: &str = "# Made from the code: `cargo xtask bless -p assisted-capi` writes it anew.\n";
 
-/// Which contract of Cluster API the releases of each series are made for: the newer one alone, since the providers read Clusters and
-/// Machines as the older core does not serve them.
+/// Which contract of Cluster API the releases of a series are made for; a series names one. The components fit the older one, too, but cores
+/// that know only that don't serve the Clusters and Machines that the providers read (docs/adr/0024).
 pub fn metadata(version: &str) -> String {
     let mut numbers = version.split('.');
     let mut next = || numbers.next().unwrap_or("0").to_owned();

@@ -1,6 +1,7 @@
 //! A management cluster with the core of Cluster API, the hub's service with simulated hosts, and both providers with their webhooks.
 //! The test plays metal3: what it does is done here ([`Metal3`]). The cluster that is installed is another API server.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -36,6 +37,7 @@ use assisted_testkit::{Access, DockerRegistry};
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use assisted_wire::version::ReleaseImages;
 use k8s_openapi::api::core::v1::{Node, Secret};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
@@ -260,6 +262,29 @@ impl World {
             panic!("the provider ended: {:?}", Box::pin(work).await);
         }));
         *self.providers.lock().unwrap() = started;
+    }
+
+    /// The kinds of both providers name no version for a contract of Cluster API any more: the core falls back to an older one.
+    pub async fn withdraw_contract(&self, contract: &str) {
+        let definitions: Api<CustomResourceDefinition> = Api::all(self.site.client.clone());
+        let label = format!("cluster.x-k8s.io/{contract}");
+        let change = Patch::Merge(json!({"metadata": {"labels": {label: null}}}));
+        for name in [webhook::BOOTSTRAP.definitions, webhook::CONTROL_PLANE.definitions].concat() {
+            definitions.patch(name, &PatchParams::default(), &change).await.unwrap();
+        }
+    }
+
+    /// In which versions the core has written objects of a kind.
+    pub async fn versions_written_by_core(&self, kind: &str) -> Vec<String> {
+        let args = ["get", kind, "--namespace", NAMESPACE, "--show-managed-fields", "--output=json"];
+        let told: Value = serde_json::from_str(&self.kubectl(&args).await).unwrap();
+        let objects = told["items"].as_array().unwrap().iter();
+        let writes = objects.flat_map(|object| object["metadata"]["managedFields"].as_array().unwrap());
+        let versions: BTreeSet<_> = writes
+            .filter(|write| write["manager"].as_str().unwrap().starts_with("cluster-api"))
+            .map(|write| write["apiVersion"].as_str().unwrap().rsplit('/').next().unwrap().to_owned())
+            .collect();
+        versions.into_iter().collect()
     }
 
     /// Ends both providers wherever they are.

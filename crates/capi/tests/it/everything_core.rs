@@ -50,6 +50,22 @@ async fn everything_of_a_cluster_with_the_newest_core() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_of_a_cluster_by_the_older_contract() {
+    let world = World::launch().await;
+    world.withdraw_contract("v1beta2").await;
+    world.apply_examples(str::to_owned).await;
+    let machines_booted = booted(&world, HOSTS).await;
+    let names: Vec<_> = machines_booted.iter().map(|booted| booted.machine.clone()).collect();
+    let hosts = machines(&world, Topology::Ha, &names).await;
+    install(&world, &machines_booted).await;
+    hosts.abort();
+    // The core wrote these kinds as that contract has them, and not otherwise.
+    assert_eq!(world.versions_written_by_core("openshiftassistedcontrolplanes").await, ["v1alpha2"]);
+    assert_eq!(world.versions_written_by_core("openshiftassistedconfigs").await, ["v1alpha1"]);
+    delete(&world).await;
+}
+
 /// What is to be shown of it: how long each step took, and what kubectl shows of the Cluster.
 async fn from_manifests_to_its_end(world: World) -> Vec<String> {
     let mut told = Vec::new();
