@@ -37,6 +37,8 @@ pub const BOUNDARY: &str = "simulated-hosts-7f3a9c";
 #[derive(Clone, Debug)]
 pub struct Call {
     pub from: Process,
+    /// The index of the host that it reports on, where another than that host may be who sends it.
+    pub about: Option<u32>,
     pub method: Method,
     pub path: String,
     pub content: Content,
@@ -46,14 +48,14 @@ pub struct Call {
 impl Call {
     /// A request without a body.
     pub fn get(from: Process, path: String) -> Self {
-        Self { from, method: Method::GET, path, content: Content::Json, body: Bytes::new() }
+        Self { from, about: None, method: Method::GET, path, content: Content::Json, body: Bytes::new() }
     }
 
     /// A request with a JSON body.
     pub fn json<T: Serialize>(from: Process, method: Method, path: String, body: &T) -> Self {
         // Can't fail: the bodies are of the wire types, whose keys are text.
         let body = serde_json::to_vec(body).unwrap_or_default().into();
-        Self { from, method, path, content: Content::Json, body }
+        Self { from, about: None, method, path, content: Content::Json, body }
     }
 
     /// The upload of a file.
@@ -65,7 +67,12 @@ impl Call {
         .into_bytes();
         body.extend_from_slice(file);
         body.extend_from_slice(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
-        Self { from, method: Method::POST, path, content: Content::Form, body: body.into() }
+        Self { from, about: None, method: Method::POST, path, content: Content::Form, body: body.into() }
+    }
+
+    /// The same, as a report on a host.
+    pub fn about(self, index: u32) -> Self {
+        Self { about: Some(index), ..self }
     }
 }
 

@@ -133,8 +133,9 @@ impl Controller {
             self.phase = Phase::Nodes;
         }
         while let Some((place, stage)) = context.kube.seen_by_controller(out.now) {
-            let host = host::path(context.kube.infra_env(place, context.infra_env_id), context.first + place);
-            self.queue.push_back(progress(self.process(), host, stage, ""));
+            let index = context.first + place;
+            let host = host::path(context.kube.infra_env(place, context.infra_env_id), index);
+            self.queue.push_back(progress(self.process(), host, stage, "").about(index));
         }
         self.looks = true;
         self.go_on(context, out);

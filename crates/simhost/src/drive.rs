@@ -215,7 +215,8 @@ impl Driver {
         }
     }
 
-    /// Whoever sent something before gets the same connection again, so that requests arrive in order.
+    /// Whoever sent something before gets the same connection again, and so does whoever reports on the same host: requests arrive in
+    /// order, and what the bootstrap saw of a node comes before what the controller saw later.
     fn send(&mut self, call: Call) {
         self.under_way += 1;
         let (Process::User(index)
@@ -223,6 +224,7 @@ impl Driver {
         | Process::Agent(index)
         | Process::Step(index, _)
         | Process::Installer(index)) = call.from;
+        let index = call.about.unwrap_or(index);
         if let Some(lane) = self.lanes.get(index as usize % self.lanes.len().max(1)) {
             // A lane that has ended is noticed where its outcome is awaited.
             let _ = lane.send(call);
@@ -326,6 +328,19 @@ pub async fn run(
 mod tests {
     use super::*;
     use crate::action::Timer;
+
+    #[test]
+    fn reports_on_a_host_take_one_connection() {
+        let (lanes, mut calls): (Vec<_>, Vec<_>) = (0..3).map(|_| mpsc::unbounded_channel()).unzip();
+        let mut driver = Driver::new(lanes, 1.0);
+        let call = |from| Call::get(from, "/".to_owned());
+        driver.send(call(Process::Installer(4)));
+        driver.send(call(Process::Installer(2)).about(4));
+        driver.send(call(Process::Controller(0)).about(4));
+        driver.send(call(Process::Controller(0)));
+        let mut came = |lane: usize| std::iter::from_fn(|| calls[lane].try_recv().ok()).count();
+        assert_eq!([came(0), came(1), came(2)], [1, 3, 0]);
+    }
 
     #[test]
     fn the_clock_waits_for_machines_that_wait() {

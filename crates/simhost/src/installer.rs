@@ -254,8 +254,8 @@ impl Installer {
                 Some(AwaitControlPlane | AwaitController) => {
                     if let Some((place, stage)) = context.kube.seen_by_bootstrap(out.now) {
                         let infra_env = context.kube.infra_env(place, context.host.infra_env_id);
-                        let peer = host::path(infra_env, context.first + place);
-                        out.send(progress(from, peer, stage, ""));
+                        let index = context.first + place;
+                        out.send(progress(from, host::path(infra_env, index), stage, "").about(index));
                     } else if self.has_come(context, out.now) {
                         self.place += 1;
                         continue;
