@@ -1,8 +1,13 @@
 //! What servers measure about their requests, under the names that dashboards know, and how all measures are printed.
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Instant;
 
-use prometheus::{Encoder, HistogramOpts, HistogramVec, IntGaugeVec, Opts, Registry, TextEncoder};
+use parking_lot::RwLock;
+use prometheus::{
+    Encoder, Histogram, HistogramOpts, HistogramVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
+};
 
 /// Content type of [`text`].
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -35,11 +40,29 @@ pub struct HttpNames {
 
 /// The measures of a server's requests. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct HttpMetrics {
+pub struct HttpMetrics(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
     names: HttpNames,
     durations: HistogramVec,
     sizes: HistogramVec,
     inflight: IntGaugeVec,
+    /// What was measured before, by handler: labels are looked up once.
+    routes: RwLock<HashMap<String, Vec<Arc<Route>>>>,
+}
+
+/// The measures of one handler's requests of one method.
+#[derive(Debug)]
+struct Route {
+    service: &'static str,
+    handler: String,
+    method: String,
+    all_durations: HistogramVec,
+    all_sizes: HistogramVec,
+    inflight: IntGauge,
+    /// Durations and sizes, by status.
+    codes: RwLock<Vec<(u16, Histogram, Histogram)>>,
 }
 
 impl HttpMetrics {
@@ -60,7 +83,7 @@ impl HttpMetrics {
         } else {
             &["service", "handler"]
         };
-        let metrics = Self {
+        let metrics = Inner {
             names,
             durations: histogram(
                 "http_request_duration_seconds",
@@ -69,39 +92,74 @@ impl HttpMetrics {
             )?,
             sizes: histogram("http_response_size_bytes", "Bytes of answers.", names.sizes)?,
             inflight: IntGaugeVec::new(inflight, labels)?,
+            routes: RwLock::default(),
         };
         registry.register(Box::new(metrics.durations.clone()))?;
         registry.register(Box::new(metrics.sizes.clone()))?;
         registry.register(Box::new(metrics.inflight.clone()))?;
-        Ok(metrics)
+        Ok(Self(Arc::new(metrics)))
     }
 
     /// Begins to measure a request. `handler` is its route, with names where its path has values.
     pub fn record(&self, handler: &str, method: &str) -> Record {
-        self.under_way(handler, method, 1);
-        Record {
-            metrics: self.clone(),
-            handler: handler.to_owned(),
-            method: method.to_owned(),
-            started: Instant::now(),
-            code: 0,
-            sent: 0,
-        }
+        let route = self.route(handler, method);
+        route.inflight.inc();
+        Record { route, started: Instant::now(), code: 0, sent: 0 }
     }
 
-    fn under_way(&self, handler: &str, method: &str, more: i64) {
-        let all = [self.names.service, handler, method];
-        let labels = if self.names.inflight_by_method { &all[..] } else { &all[..2] };
-        self.inflight.with_label_values(labels).add(more);
+    fn route(&self, handler: &str, method: &str) -> Arc<Route> {
+        let of_method =
+            |routes: &Vec<Arc<Route>>| routes.iter().find(|route| route.method == method).cloned();
+        if let Some(route) = self.0.routes.read().get(handler).and_then(of_method) {
+            return route;
+        }
+        let mut all = self.0.routes.write();
+        let routes = all.entry(handler.to_owned()).or_default();
+        if let Some(route) = of_method(routes) {
+            return route;
+        }
+        let labels = [self.0.names.service, handler, method];
+        let labels = if self.0.names.inflight_by_method { &labels[..] } else { &labels[..2] };
+        let route = Arc::new(Route {
+            service: self.0.names.service,
+            handler: handler.to_owned(),
+            method: method.to_owned(),
+            all_durations: self.0.durations.clone(),
+            all_sizes: self.0.sizes.clone(),
+            inflight: self.0.inflight.with_label_values(labels),
+            codes: RwLock::default(),
+        });
+        routes.push(Arc::clone(&route));
+        route
+    }
+}
+
+impl Route {
+    /// Notes how a request ended.
+    fn observe(&self, code: u16, seconds: f64, bytes: f64) {
+        let observe = |(_, durations, sizes): &(u16, Histogram, Histogram)| {
+            durations.observe(seconds);
+            sizes.observe(bytes);
+        };
+        if let Some(known) = self.codes.read().iter().find(|(known, ..)| *known == code) {
+            return observe(known);
+        }
+        let text = code.to_string();
+        let labels = [self.service, &self.handler, &self.method, &text];
+        let new =
+            (code, self.all_durations.with_label_values(&labels), self.all_sizes.with_label_values(&labels));
+        observe(&new);
+        let mut codes = self.codes.write();
+        if codes.iter().all(|(known, ..)| *known != code) {
+            codes.push(new);
+        }
     }
 }
 
 /// A request that is measured until this is dropped.
 #[derive(Debug)]
 pub struct Record {
-    metrics: HttpMetrics,
-    handler: String,
-    method: String,
+    route: Arc<Route>,
     started: Instant,
     /// Status of the answer.
     pub code: u16,
@@ -118,12 +176,8 @@ impl Record {
 
 impl Drop for Record {
     fn drop(&mut self) {
-        let code = self.code.to_string();
-        let HttpMetrics { names, durations, sizes, .. } = &self.metrics;
-        let labels = [names.service, &self.handler, &self.method, &code];
-        durations.with_label_values(&labels).observe(self.started.elapsed().as_secs_f64());
-        sizes.with_label_values(&labels).observe(self.sent as f64);
-        self.metrics.under_way(&self.handler, &self.method, -1);
+        self.route.observe(self.code, self.started.elapsed().as_secs_f64(), self.sent as f64);
+        self.route.inflight.dec();
     }
 }
 

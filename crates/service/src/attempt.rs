@@ -109,7 +109,7 @@ macro_rules! attempt {
         match $crate::attempt::retry_on_conflict!($database, $attempt) {
             Ok(done) => Ok(done),
             Err($crate::attempt::AttemptError::Rejected(rejection)) => {
-                Err($database.reject(rejection, $caller).await)
+                Err(Box::pin($database.reject(rejection, $caller)).await)
             }
             Err(error) => Err($crate::attempt::final_error(error)),
         }

@@ -168,9 +168,9 @@ impl Auth {
                 CredentialCheck { service, credential: &credential, security, operation, path, request_id };
             let known = match self {
                 Self::None => Ok(Caller::admin(request_id)),
-                Self::Tokens(tokens) => tokens.caller(&check).await,
+                Self::Tokens(tokens) => Box::pin(tokens.caller(&check)).await,
                 Self::Installer(tokens) => installer::caller(tokens, &check),
-                Self::Accounts(accounts) => account::caller(accounts, &check).await,
+                Self::Accounts(accounts) => Box::pin(account::caller(accounts, &check)).await,
             };
             match known {
                 Ok(caller) => return Ok(caller),

@@ -21,7 +21,6 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
     use OperationId as Id;
     let Call { service, caller, params, .. } = call;
     match call.operation.id {
-        // The two that make up almost all requests.
         Id::GetNextSteps => get_next_steps(call).await,
         Id::PostStepReply => {
             service.hosts().post_step_reply(caller, call.host()?, call.body_or_default()?).await?;
@@ -322,7 +321,8 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
     }
 }
 
-async fn get_next_steps(call: &Call<'_>) -> Result<Answer, ApiError> {
+/// What a host is told to do next.
+pub(super) async fn get_next_steps(call: &Call<'_>) -> Result<Answer, ApiError> {
     let poll = Poll {
         host: call.host()?,
         timestamp: call.params.integer(name::TIMESTAMP).unwrap_or_default(),

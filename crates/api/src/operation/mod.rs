@@ -27,7 +27,7 @@ use hyper::body::Incoming;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
-use uuid::Uuid;
+use uuid::{Builder, Uuid};
 
 use self::call::Call;
 use crate::Timeouts;
@@ -185,7 +185,7 @@ impl Api {
             self.ipxe_only && path.starts_with(BASE_PATH) && !is_script(&head.method, &path, &head.uri);
         let mut answer = if hidden {
             ApiError::framework(404, format!("path {path} was not found")).answer()
-        } else if let Some(answer) = self.plain(&head.method, &path, &head.headers).await {
+        } else if let Some(answer) = Box::pin(self.plain(&head.method, &path, &head.headers)).await {
             answer
         } else {
             match self.guarded(&head, &path, body, request_id, &mut name).await {
@@ -347,7 +347,7 @@ impl Api {
             Call { operation, service, bodies, caller, params, body: Bytes::new(), peer, budget, stopping };
         // Too large to be held: it is passed on while it arrives.
         if operation.id == OperationId::UploadLogs {
-            return upload::upload_logs(&call, headers, body, timeouts).await;
+            return Box::pin(upload::upload_logs(&call, headers, body, timeouts)).await;
         }
         // What an operation has no use for is not read.
         if operation.body.is_some() {
@@ -355,11 +355,15 @@ impl Api {
             let held = body::read(headers, body, body::limit(operation.id), timeouts, reservation).await?;
             call.body = held.bytes.clone();
             // The room is taken until it is answered.
-            let answer = dispatch::dispatch(&call).await;
+            let answer = Box::pin(dispatch::dispatch(&call)).await;
             drop(held);
             return answer;
         }
-        dispatch::dispatch(&call).await
+        match operation.id {
+            // Most requests are polls: theirs is the only future that stands within this one, which is moved several times.
+            OperationId::GetNextSteps => dispatch::get_next_steps(&call).await,
+            _ => Box::pin(dispatch::dispatch(&call)).await,
+        }
     }
 }
 
@@ -395,7 +399,8 @@ fn request_id(headers: &HeaderMap) -> Uuid {
     headers
         .get(&REQUEST_ID)
         .and_then(|value| Uuid::try_parse_ascii(value.as_bytes()).ok())
-        .unwrap_or_else(Uuid::new_v4)
+        // Not by `Uuid::new_v4`, which asks the kernel each time.
+        .unwrap_or_else(|| Builder::from_random_bytes(rand::random()).into_uuid())
 }
 
 /// One line per request. Polls that go well are the bulk of all requests and of no interest.
@@ -407,5 +412,21 @@ fn log(method: &Method, path: &str, name: &str, status: StatusCode, started: Ins
         tracing::debug!(%method, path, operation = name, status, micros, %request_id, "request");
     } else {
         tracing::info!(%method, path, operation = name, status, micros, %request_id, "request");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How large the future of a function is.
+    fn size_of_future<A, B, F>(_: impl FnOnce(A, B) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn a_request_is_moved_with_little() {
+        let size = size_of_future(Api::answer);
+        assert!(size <= 4096, "{size} bytes are allocated and copied for each request: box what is rare");
     }
 }

@@ -12,32 +12,40 @@ use super::Hosts;
 use crate::attempt::AttemptError;
 use crate::cache::Group;
 use crate::cache::memo::HostPollCache;
+use crate::cache::read_through::Epoch;
 
 impl Hosts {
     /// A host, from the cache if it is there; `None` when there is none.
     pub(crate) async fn memo(&self, key: HostKey) -> Result<Option<Arc<HostPollCache>>, AttemptError> {
         match self.database.cache().hosts.get(&key) {
             Ok(memo) => Ok(Some(memo)),
-            Err(epoch) => {
-                self.database.cache().groups.join(Group::InfraEnv(key.infra_env_id), key);
-                let Some(work) = self.database.load_host_alone(key).await? else {
-                    // Nothing is to be kept of hosts that nobody knows.
-                    self.database.cache().groups.leave(&Group::InfraEnv(key.infra_env_id), key);
-                    return Ok(None);
-                };
-                let Some(host) = work.host(key) else { return Ok(None) };
-                // What a host of a cluster is told depends on the others, so all are made at once.
-                if let Some(id) = host.record.host.cluster_id
-                    && let Some(memo) = self.memos_of(id, key).await?
-                {
-                    return Ok(Some(memo));
-                }
-                let Some(view) = view(&work.facts, key) else { return Ok(None) };
-                let memo = Arc::new(HostPollCache::new(self.database.cache(), host, view));
-                self.database.cache().hosts.put(key, epoch, Arc::clone(&memo));
-                Ok(Some(memo))
-            }
+            // On the heap: nearly all are cached, and the room for the rest would be moved with each poll.
+            Err(epoch) => Box::pin(self.load_memo(key, epoch)).await,
         }
+    }
+
+    async fn load_memo(
+        &self,
+        key: HostKey,
+        epoch: Epoch,
+    ) -> Result<Option<Arc<HostPollCache>>, AttemptError> {
+        self.database.cache().groups.join(Group::InfraEnv(key.infra_env_id), key);
+        let Some(work) = self.database.load_host_alone(key).await? else {
+            // Nothing is to be kept of hosts that nobody knows.
+            self.database.cache().groups.leave(&Group::InfraEnv(key.infra_env_id), key);
+            return Ok(None);
+        };
+        let Some(host) = work.host(key) else { return Ok(None) };
+        // What a host of a cluster is told depends on the others, so all are made at once.
+        if let Some(id) = host.record.host.cluster_id
+            && let Some(memo) = self.memos_of(id, key).await?
+        {
+            return Ok(Some(memo));
+        }
+        let Some(view) = view(&work.facts, key) else { return Ok(None) };
+        let memo = Arc::new(HostPollCache::new(self.database.cache(), host, view));
+        self.database.cache().hosts.put(key, epoch, Arc::clone(&memo));
+        Ok(Some(memo))
     }
 
     /// Makes and caches the memos of all hosts of a cluster; returns that of one.

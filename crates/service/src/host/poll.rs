@@ -39,7 +39,7 @@ impl Hosts {
         };
         self.database.cache().check_ins.record(&memo.check_in, now);
         if may_have_changed(&memo, &poll, now) {
-            attempt!(self.database, caller, self.commit_change(&poll, now))?;
+            attempt!(self.database, caller, Box::pin(self.commit_change(&poll, now)))?;
             match attempt!(self.database, caller, self.memo(poll.host))? {
                 Some(anew) => memo = anew,
                 None => return Err(no_host(poll.host).into()),
@@ -66,12 +66,16 @@ impl Hosts {
 
     /// What a poll brings about besides its answer. A failure costs nothing: the next poll comes.
     async fn follow_up(&self, memo: &HostPollCache, caller: &Caller, now: Timestamp) {
+        if memo.view.event.is_none() && !memo.view.wakes_on_check_in {
+            return;
+        }
         let mut batch = Batch::new();
         if memo.view.wakes_on_check_in {
             batch.mark_due(memo.cluster_id.map_or(Due::Host(memo.view.key), Due::Cluster), now);
         }
         let events = memo.view.event.as_slice();
-        if let Err(error) = self.database.commit(batch, events, Some(caller.request_id), now).await {
+        let committed = Box::pin(self.database.commit(batch, events, Some(caller.request_id), now)).await;
+        if let Err(error) = committed {
             tracing::warn!(error = %chain(&error), "what follows from a poll is not written");
         }
     }
