@@ -70,18 +70,15 @@ enum Command {
 
 /// Names under which the program is one of its commands.
 const NAMES: [(&str, &str); 2] = [("assisted-service", "serve"), ("assisted-image-service", "image-service")];
-#[cfg(feature = "kubernetes")]
-use kubernetes::NAMES as NAMES_OF_KUBERNETES;
-#[cfg(not(feature = "kubernetes"))]
-const NAMES_OF_KUBERNETES: [(&str, &str); 0] = [];
 
 /// The command line; under another name the program is one of its commands.
 fn arguments() -> Vec<OsString> {
     let mut arguments: Vec<_> = std::env::args_os().collect();
     let name = arguments.first().and_then(|own| Path::new(own).file_name());
-    let command =
-        NAMES.iter().chain(&NAMES_OF_KUBERNETES).find(|(program, _)| name == Some(OsStr::new(program)));
-    if let Some((_, command)) = command {
+    let mut names = NAMES.to_vec();
+    #[cfg(feature = "kubernetes")]
+    names.extend(kubernetes::NAMES);
+    if let Some((_, command)) = names.iter().find(|(program, _)| name == Some(OsStr::new(program))) {
         arguments.insert(1, command.into());
     }
     arguments

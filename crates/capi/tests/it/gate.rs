@@ -121,18 +121,13 @@ async fn pass(State((gate, server)): State<(Gate, Client)>, request: Request) ->
     of_connection(&mut parts.headers);
     let sent = Request::from_parts(parts, kube::client::Body::from(body));
     if method == Method::GET || NO_STEPS.iter().any(|part| path.contains(part)) {
-        let Ok(answered) = server.send(sent).await else { return status(StatusCode::BAD_GATEWAY) };
-        let (mut parts, body) = answered.into_parts();
-        of_connection(&mut parts.headers);
-        return Response::from_parts(parts, Body::new(body));
+        return forward(&server, sent).await;
     }
     // What was sent arrives, though its sender is killed meanwhile.
     let written = tokio::spawn(async move {
         let _on_its_way = Arc::clone(&gate.0.writing).read_owned().await;
-        let Ok(answered) = server.send(sent).await else { return Some(status(StatusCode::BAD_GATEWAY)) };
-        let (mut parts, body) = answered.into_parts();
-        of_connection(&mut parts.headers);
-        let Ok(answer) = to_bytes(Body::new(body), MOST_BYTES).await else {
+        let (parts, body) = forward(&server, sent).await.into_parts();
+        let Ok(answer) = to_bytes(body, MOST_BYTES).await else {
             return Some(status(StatusCode::BAD_GATEWAY));
         };
         let is_step = parts.status.is_success() && gate.ends(&method, &path, &answer);
@@ -142,6 +137,14 @@ async fn pass(State((gate, server)): State<(Gate, Client)>, request: Request) ->
         Some(answer) => answer,
         None => std::future::pending().await,
     }
+}
+
+/// What a server answers.
+async fn forward(server: &Client, request: Request<kube::client::Body>) -> Response {
+    let Ok(answered) = server.send(request).await else { return status(StatusCode::BAD_GATEWAY) };
+    let (mut parts, body) = answered.into_parts();
+    of_connection(&mut parts.headers);
+    Response::from_parts(parts, Body::new(body))
 }
 
 /// Takes away what is the affair of one connection.

@@ -56,6 +56,7 @@ pub async fn run(engine: Engine, program: &Path, limit: Duration) -> Result<()> 
     let (ready, memory) = service.restart().await?;
     line("start until ready, existing data", ms(ready), "< 50");
     line("memory when ready", Figure::Mb(memory), "< 30");
+    line("  of it pages of the program", Figure::Mb(service.pages_of_program()?), "");
     Ok(())
 }
 

@@ -24,14 +24,20 @@ pub fn own_cpu() -> Result<f64> {
 
 /// Resident memory of a process in MB: now, and the most it ever had.
 pub fn memory(pid: u32) -> Result<(f64, f64)> {
+    Ok((megabytes(pid, "VmRSS:")?, megabytes(pid, "VmHWM:")?))
+}
+
+/// What of it are pages of files in MB, above all of the program itself: the kernel takes them away when it needs memory.
+pub fn pages_of_files(pid: u32) -> Result<f64> {
+    megabytes(pid, "RssFile:")
+}
+
+/// A line of `/proc/PID/status` that tells of memory.
+fn megabytes(pid: u32, key: &str) -> Result<f64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).context("the process is gone")?;
-    let megabytes = |key: &str| {
-        let line =
-            status.lines().find_map(|line| line.strip_prefix(key)).with_context(|| format!("no {key}"))?;
-        let kib: f64 = line.split_whitespace().next().context("no number")?.parse()?;
-        anyhow::Ok(kib * 1024.0 / 1e6)
-    };
-    Ok((megabytes("VmRSS:")?, megabytes("VmHWM:")?))
+    let line = status.lines().find_map(|line| line.strip_prefix(key)).with_context(|| format!("no {key}"))?;
+    let kib: f64 = line.split_whitespace().next().context("no number")?.parse()?;
+    Ok(kib * 1024.0 / 1e6)
 }
 
 /// Largest resident memory that any ended child had, in MB.

@@ -145,6 +145,11 @@ impl Service {
     pub fn memory(&self) -> Result<(f64, f64)> {
         process::memory(self.server.pid())
     }
+
+    /// What of the service's memory are pages of its program, in MB.
+    pub fn pages_of_program(&self) -> Result<f64> {
+        process::pages_of_files(self.server.pid())
+    }
 }
 
 fn spawn(

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use super::agent::{infra_env_id, register};
 use super::bare_metal_host::{machine, metal3, state, told_address};
-use super::faults::Lone;
+use super::own_hub::OwnHub;
 use super::spoke::{Spoke, joins, reboots, taken_in};
 use super::world::{Site, is_openshift, serving_in, until, wait};
 use crate::hub::define;
@@ -285,7 +285,7 @@ async fn the_agent_of_ironic_comes_from_the_release_of_the_hub_or_one_of_its_ver
     let plain = format!("[[registry]]\nlocation = \"{}\"\ninsecure = true\n", registry.name());
     std::fs::write(&conf, plain).unwrap();
 
-    let mut hub = Lone::launch(&[]).await;
+    let mut hub = OwnHub::launch(&[]).await;
     hub.served = serving_in(dir.path(), |settings| {
         settings.generation.generator = Generator::Openshift;
         settings.images.registries_conf = conf.to_str().unwrap().to_owned();

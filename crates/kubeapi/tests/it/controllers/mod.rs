@@ -8,6 +8,7 @@ mod converged;
 mod faults;
 mod infra_env;
 mod installation;
+mod own_hub;
 mod spoke;
 mod staying;
 mod walk;

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::super::agent::{condition_of, infra_env_id, register};
 use super::super::world::{until, wait};
-use super::Lone;
+use crate::controllers::own_hub::OwnHub;
 
 /// Stands for ten minutes: longer than the lease lasts, and than most pauses between attempts.
 const AWAY: Duration = Duration::from_secs(12);
@@ -22,7 +22,7 @@ const ATTEMPTS: usize = 150;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_happens_while_the_api_server_is_away_is_made_up_for() {
-    let mut hub = Lone::launch(&[]).await;
+    let mut hub = OwnHub::launch(&[]).await;
     hub.start(LEASE).await;
     let site = hub.site("away").await;
     site.pull_secret().await;
@@ -52,7 +52,7 @@ async fn what_happens_while_the_api_server_is_away_is_made_up_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_watch_that_has_expired_misses_nothing() {
-    let mut hub = Lone::launch(&[]).await;
+    let mut hub = OwnHub::launch(&[]).await;
     // The lease outlives the cut: what is watched anew is watched by the same controllers.
     hub.start(Duration::from_secs(3600)).await;
     let site = hub.site("expired").await;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::super::agent::{condition_of, infra_env_id, register};
 use super::super::cluster::{deployment, image_set, install};
 use super::super::world::{Site, until};
-use super::Lone;
+use crate::controllers::own_hub::OwnHub;
 
 /// What is deleted of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ async fn objects_go_in_any_order() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn finalizers_of_a_dead_service_are_taken_away() {
-    let mut hub = Lone::launch(&[]).await;
+    let mut hub = OwnHub::launch(&[]).await;
     let site = hub.site("stuck").await;
     let kept = |finalizer: &str| json!({"finalizers": [finalizer]});
     let spec = |metadata: Value, spec: Value| json!({"metadata": metadata, "spec": spec});

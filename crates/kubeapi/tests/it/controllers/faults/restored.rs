@@ -19,7 +19,7 @@ use std::fmt::Debug;
 use super::super::agent::{condition_of, infra_env_id, register, report_sufficient};
 use super::super::cluster::{deployment, image_set, install};
 use super::super::world::{Site, serving, until, wait};
-use super::Lone;
+use crate::controllers::own_hub::OwnHub;
 
 const LEASE: Duration = Duration::from_secs(15);
 
@@ -57,7 +57,7 @@ where
 
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_of_a_backup_belong_to_their_rows_and_to_each_other() {
-    let mut hub = Lone::launch(&[]).await;
+    let mut hub = OwnHub::launch(&[]).await;
     hub.start(LEASE).await;
     let site = hub.site("backup").await;
     site.pull_secret().await;

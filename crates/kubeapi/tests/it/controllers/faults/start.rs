@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::super::agent::{condition_of, infra_env_id, register, report_sufficient};
 use super::super::cluster::{deployment, image_set, install};
 use super::super::world::{Site, serving_in, until, wait};
-use super::Lone;
+use crate::controllers::own_hub::OwnHub;
 
 const AGENTS: usize = 40;
 const LEASE: Duration = Duration::from_secs(15);
@@ -41,7 +41,7 @@ async fn objects(site: &Site) -> Vec<(String, Option<String>, Value)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_writes_nothing_that_is_as_it_should_be() {
-    let mut hub = Lone::launch(&[]).await;
+    let mut hub = OwnHub::launch(&[]).await;
     hub.start(LEASE).await;
     let site = hub.site("start").await;
     site.pull_secret().await;
@@ -113,7 +113,7 @@ async fn a_start_with_another_scheme_for_boot_files_shows_it_and_no_other_image(
             port.clone_into(&mut settings.http.http_listen_port);
         }
     };
-    let mut hub = Lone::launch(&[]).await;
+    let mut hub = OwnHub::launch(&[]).await;
     let mut shown: Option<InfraEnvStatus> = None;
     for (port, scheme) in [("", "https://"), ("8090", "http://"), ("", "https://")] {
         hub.served = serving_in(dir.path(), with(port)).await;

@@ -1,0 +1,63 @@
+//! A hub of one's own: its controllers can be stopped, and its network can be cut.
+
+use std::time::Duration;
+
+use assisted_kube::client::{from_file, from_text};
+use assisted_kubeapi::controllers::{RunError, run};
+use assisted_service::Service;
+use assisted_testkit::Hole;
+use assisted_testkit::kube::Kube;
+use kube::Client;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::world::{GROUPS, SILENCE, Served, Site, kubeconfig, options, serving};
+use crate::hub::define;
+
+/// An API server with the controllers, for one test alone.
+pub struct OwnHub {
+    pub kube: Kube,
+    pub client: Client,
+    pub served: Served,
+    /// What the controllers reach the API server through.
+    pub network: Hole,
+    running: Option<(CancellationToken, JoinHandle<Result<(), RunError>>)>,
+}
+
+impl OwnHub {
+    /// One with these controllers of Kubernetes; ours don't run yet.
+    pub async fn launch(controllers: &'static [&'static str]) -> Self {
+        let kube = tokio::task::spawn_blocking(|| Kube::launch(controllers).unwrap()).await.unwrap();
+        let client = from_file(&kube.kubeconfig(), SILENCE).await.unwrap();
+        define(&client, |group| GROUPS.contains(&group)).await;
+        let network = Hole::before(kube.address().port()).await.unwrap();
+        Self { kube, client, served: serving().await, network, running: None }
+    }
+
+    /// Starts the controllers, with a lease of this duration.
+    pub async fn start(&mut self, lease: Duration) {
+        let through = format!("127.0.0.1:{}", self.network.port());
+        let kubeconfig = kubeconfig(&self.kube).replace(&self.kube.address().to_string(), &through);
+        let client = from_text(&kubeconfig, SILENCE).await.unwrap();
+        let (stop, service) = (CancellationToken::new(), self.service().clone());
+        let token = stop.clone();
+        let task = tokio::spawn(async move { Box::pin(run(client, service, options(lease), token)).await });
+        self.running = Some((stop, task));
+    }
+
+    /// Stops the controllers; they have to run.
+    pub async fn stop(&mut self) {
+        let (stop, task) = self.running.take().unwrap();
+        assert!(!task.is_finished(), "the controllers ended by themselves: {:?}", task.await);
+        stop.cancel();
+        task.await.unwrap().unwrap();
+    }
+
+    pub fn service(&self) -> &Service {
+        &self.served.service
+    }
+
+    pub async fn site(&self, namespace: &'static str) -> Site {
+        Site::on(self.client.clone(), self.service().clone(), namespace).await
+    }
+}
