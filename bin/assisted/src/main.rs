@@ -75,9 +75,9 @@ const NAMES: [(&str, &str); 2] = [("assisted-service", "serve"), ("assisted-imag
 fn arguments() -> Vec<OsString> {
     let mut arguments: Vec<_> = std::env::args_os().collect();
     let name = arguments.first().and_then(|own| Path::new(own).file_name());
-    let mut names = NAMES.to_vec();
+    let names = NAMES.to_vec();
     #[cfg(feature = "kubernetes")]
-    names.extend(kubernetes::NAMES);
+    let names = [names, kubernetes::NAMES.to_vec()].concat();
     if let Some((_, command)) = names.iter().find(|(program, _)| name == Some(OsStr::new(program))) {
         arguments.insert(1, command.into());
     }
