@@ -4,6 +4,9 @@ use std::io;
 
 use crate::key::Key;
 
+/// The kind of errors of a bucket whose server can't be reached, or says to come again; a folder has none like it.
+pub(crate) const AWAY: io::ErrorKind = io::ErrorKind::HostUnreachable;
+
 /// A file can't be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -26,6 +29,11 @@ impl Error {
     pub fn is_full(&self) -> bool {
         let Self::Io { source, .. } = self else { return false };
         matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    }
+
+    /// Whether files can't be reached for now: the same succeeds once the bucket's server is back.
+    pub fn is_away(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == AWAY)
     }
 
     /// The error of a file operation.

@@ -65,13 +65,15 @@ impl Error {
 const DATABASE_FULL: &str =
     "The service's database has no room left on its disk; nothing was changed. Make room and try again";
 const FILES_FULL: &str = "The service has no room left on the disk where it keeps files; nothing was changed. Make room and try again";
-const AWAY: &str = "The service can't reach its database just now. Try again in a moment";
+const DATABASE_AWAY: &str = "The service can't reach its database just now. Try again in a moment";
+const FILES_AWAY: &str =
+    "The service can't reach the bucket where it keeps files just now. Try again in a moment";
 
 impl From<assisted_store::Error> for Error {
     fn from(error: assisted_store::Error) -> Self {
         match error {
             full if full.is_full() => Self::passing(RefusalKind::OutOfSpace, DATABASE_FULL, &full),
-            away if away.is_away() => Self::passing(RefusalKind::Unavailable, AWAY, &away),
+            away if away.is_away() => Self::passing(RefusalKind::Unavailable, DATABASE_AWAY, &away),
             error => Self::internal(error),
         }
     }
@@ -89,10 +91,10 @@ impl From<WriteError> for Error {
 
 impl From<assisted_blob::Error> for Error {
     fn from(error: assisted_blob::Error) -> Self {
-        if error.is_full() {
-            Self::passing(RefusalKind::OutOfSpace, FILES_FULL, &error)
-        } else {
-            Self::internal(error)
+        match error {
+            full if full.is_full() => Self::passing(RefusalKind::OutOfSpace, FILES_FULL, &full),
+            away if away.is_away() => Self::passing(RefusalKind::Unavailable, FILES_AWAY, &away),
+            error => Self::internal(error),
         }
     }
 }

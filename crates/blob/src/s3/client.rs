@@ -1,5 +1,6 @@
 //! Requests to S3, repeated when the server or the way to it is at fault.
 
+use std::error::Error;
 use std::io;
 use std::time::Duration;
 
@@ -10,6 +11,8 @@ use reqwest::header::{CONTENT_LENGTH, HeaderMap};
 use reqwest::{Response, StatusCode};
 use rusty_s3::Method;
 use url::Url;
+
+use crate::error::AWAY;
 
 const ATTEMPTS: u32 = 5;
 const PAUSES: Backoff =
@@ -55,9 +58,9 @@ impl Client {
             }
             let error = match request.send().await {
                 Ok(answer) if !is_passing(answer.status()) => return Ok(answer),
-                Ok(answer) => io::Error::other(format!("S3 answers with status {}", answer.status())),
+                Ok(answer) => away(format!("S3 answers with status {}", answer.status())),
                 // The address holds what opens the bucket.
-                Err(error) => io::Error::other(error.without_url()),
+                Err(error) => away(error.without_url()),
             };
             attempts.again(error).await?;
         }
@@ -69,10 +72,15 @@ fn is_passing(status: StatusCode) -> bool {
     status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
 }
 
-/// An error without the address, which holds what opens the bucket.
-pub(super) fn without_address(error: BodyError) -> BodyError {
+/// The server, or the way to it, is at fault: the same may go well later.
+fn away(error: impl Into<Box<dyn Error + Send + Sync>>) -> io::Error {
+    io::Error::new(AWAY, error)
+}
+
+/// Why an answer can't be read, without the address, which holds what opens the bucket.
+pub(super) fn unread(error: BodyError) -> io::Error {
     match error {
-        BodyError::Broken(error) => BodyError::Broken(error.without_url()),
-        other => other,
+        BodyError::Broken(error) => away(error.without_url()),
+        other => io::Error::other(other),
     }
 }

@@ -366,7 +366,7 @@ fn whole_size(headers: &HeaderMap) -> Option<u64> {
 async fn bytes(mut answer: Response, longest: u64) -> io::Result<Bytes> {
     let longest = usize::try_from(longest).map_err(io::Error::other)?;
     let read = assisted_base::http::read(&mut answer, longest).await;
-    read.map(Bytes::from).map_err(|error| io::Error::other(client::without_address(error)))
+    read.map(Bytes::from).map_err(client::unread)
 }
 
 /// The body of an answer that is no file.

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use assisted_base::http::Trust;
 use assisted_blob::{Blob, Error, S3};
 use assisted_seal::{Key as SealKey, Keyring, Keys};
-use assisted_testkit::{AwsServer, S3Server};
+use assisted_testkit::{AwsServer, Hole, S3Server};
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use tempfile::TempDir;
@@ -348,6 +348,21 @@ async fn a_bucket_that_is_not_there_is_made_or_told() {
     let again = Blob::bucket(place).await.unwrap();
     assert_eq!(again.get(&key("a"), LIMIT).await.unwrap(), "b");
     assert_eq!(again.usage().await.unwrap(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bucket_whose_server_is_away_is_told_apart() {
+    let place = bucket(true);
+    let network = Hole::before(place.endpoint.port().unwrap()).await.unwrap();
+    let endpoint = format!("http://127.0.0.1:{}", network.port()).parse().unwrap();
+    let blob = Blob::bucket(S3 { endpoint, ..place }).await.unwrap();
+    blob.put(&key("a"), "b").await.unwrap();
+    network.break_all();
+    assert!(blob.get(&key("a"), LIMIT).await.unwrap_err().is_away());
+    assert!(blob.put(&key("a"), "c").await.unwrap_err().is_away());
+    network.open(false);
+    assert_eq!(blob.get(&key("a"), LIMIT).await.unwrap(), "b");
+    assert!(!blob.get(&key("b"), LIMIT).await.unwrap_err().is_away());
 }
 
 #[tokio::test]
