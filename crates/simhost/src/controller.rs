@@ -15,8 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::action::{ActionSink, Call, Process, Response, Timer, patience};
 use crate::fault::FaultKind;
-use crate::host;
-use crate::installer::progress;
+use crate::installer::progress_of;
 use crate::kube::Kube;
 use crate::logs;
 
@@ -133,9 +132,8 @@ impl Controller {
             self.phase = Phase::Nodes;
         }
         while let Some((place, stage)) = context.kube.seen_by_controller(out.now) {
-            let index = context.first + place;
-            let host = host::path(context.kube.infra_env(place, context.infra_env_id), index);
-            self.queue.push_back(progress(self.process(), host, stage, "").about(index));
+            let infra_env = context.kube.infra_env(place, context.infra_env_id);
+            self.queue.push_back(progress_of(self.process(), infra_env, context.first + place, stage));
         }
         self.looks = true;
         self.go_on(context, out);

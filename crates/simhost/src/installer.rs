@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use assisted_wire::cluster::ClusterKind;
 use assisted_wire::host::{HostProgress, HostRole, HostStage};
-use assisted_wire::id::ClusterId;
+use assisted_wire::id::{ClusterId, InfraEnvId};
 use assisted_wire::operation::BASE_PATH;
 use assisted_wire::probe_requests::InstallCmdRequest;
 use assisted_wire::step::StepType;
@@ -254,8 +254,7 @@ impl Installer {
                 Some(AwaitControlPlane | AwaitController) => {
                     if let Some((place, stage)) = context.kube.seen_by_bootstrap(out.now) {
                         let infra_env = context.kube.infra_env(place, context.host.infra_env_id);
-                        let index = context.first + place;
-                        out.send(progress(from, host::path(infra_env, index), stage, "").about(index));
+                        out.send(progress_of(from, infra_env, context.first + place, stage));
                     } else if self.has_come(context, out.now) {
                         self.place += 1;
                         continue;
@@ -360,9 +359,14 @@ impl Installer {
 }
 
 /// The report of the stage of the host with a path.
-pub fn progress(from: Process, host: String, stage: HostStage, info: &str) -> Call {
+fn progress(from: Process, host: String, stage: HostStage, info: &str) -> Call {
     let progress = HostProgress { current_stage: Some(stage), progress_info: info.to_owned() };
     Call::json(from, Method::PUT, host + "/progress", &progress)
+}
+
+/// The report of somebody else that a host of an infra-env has reached a stage.
+pub fn progress_of(from: Process, infra_env: InfraEnvId, index: u32, stage: HostStage) -> Call {
+    progress(from, host::path(infra_env, index), stage, "").about(index)
 }
 
 /// Reports what no installer would after a stage: one that has passed, and one that its role does not have.

@@ -66,14 +66,14 @@ impl Hosts {
 
     /// What a poll brings about besides its answer. A failure costs nothing: the next poll comes.
     async fn follow_up(&self, memo: &HostPollCache, caller: &Caller, now: Timestamp) {
-        if memo.view.event.is_none() && !memo.view.wakes_on_check_in {
-            return;
-        }
         let mut batch = Batch::new();
         if memo.view.wakes_on_check_in {
             batch.mark_due(memo.cluster_id.map_or(Due::Host(memo.view.key), Due::Cluster), now);
         }
         let events = memo.view.event.as_slice();
+        if batch.is_empty() && events.is_empty() {
+            return;
+        }
         let committed = Box::pin(self.database.commit(batch, events, Some(caller.request_id), now)).await;
         if let Err(error) = committed {
             tracing::warn!(error = %chain(&error), "what follows from a poll is not written");

@@ -24,20 +24,27 @@ pub fn own_cpu() -> Result<f64> {
 
 /// Resident memory of a process in MB: now, and the most it ever had.
 pub fn memory(pid: u32) -> Result<(f64, f64)> {
-    Ok((megabytes(pid, "VmRSS:")?, megabytes(pid, "VmHWM:")?))
+    let [now, most] = megabytes(pid, ["VmRSS:", "VmHWM:"])?;
+    Ok((now, most))
 }
 
 /// What of it are pages of files in MB, above all of the program itself: the kernel takes them away when it needs memory.
 pub fn pages_of_files(pid: u32) -> Result<f64> {
-    megabytes(pid, "RssFile:")
+    let [pages] = megabytes(pid, ["RssFile:"])?;
+    Ok(pages)
 }
 
-/// A line of `/proc/PID/status` that tells of memory.
-fn megabytes(pid: u32, key: &str) -> Result<f64> {
+/// Lines of one reading of `/proc/PID/status` that tell of memory.
+fn megabytes<const N: usize>(pid: u32, keys: [&str; N]) -> Result<[f64; N]> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).context("the process is gone")?;
-    let line = status.lines().find_map(|line| line.strip_prefix(key)).with_context(|| format!("no {key}"))?;
-    let kib: f64 = line.split_whitespace().next().context("no number")?.parse()?;
-    Ok(kib * 1024.0 / 1e6)
+    let mut found = [0.0; N];
+    for (found, key) in found.iter_mut().zip(keys) {
+        let line =
+            status.lines().find_map(|line| line.strip_prefix(key)).with_context(|| format!("no {key}"))?;
+        let kib: f64 = line.split_whitespace().next().context("no number")?.parse()?;
+        *found = kib * 1024.0 / 1e6;
+    }
+    Ok(found)
 }
 
 /// Largest resident memory that any ended child had, in MB.
