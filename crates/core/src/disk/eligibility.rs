@@ -3,7 +3,7 @@
 //! The agent refuses disks for reasons that only it can see; those stay. The service's own reasons are taken out and
 //! worked out anew for each inventory, since role, version and the other disks may have changed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use assisted_base::version::at_least;
@@ -121,7 +121,7 @@ enum RouteTo {
     /// The route's interface is not in the inventory.
     NoInterface,
     /// Addresses of the route's interface.
-    By(HashSet<IpAddr>),
+    By(BTreeSet<IpAddr>),
 }
 
 impl RouteTo {
@@ -179,20 +179,20 @@ fn too_small(policy: &Policy, disk: &Disk) -> Option<String> {
 /// The multipath devices of a host, with their paths: found once for all disks.
 struct Multipath<'a> {
     /// By name: its place among the disks, and its paths.
-    devices: HashMap<&'a str, (usize, Vec<&'a Disk>)>,
+    devices: BTreeMap<&'a str, (usize, Vec<&'a Disk>)>,
 }
 
 impl<'a> Multipath<'a> {
     fn of(inventory: &'a Inventory) -> Self {
         let disks = || inventory.disks.iter().flatten();
         let is_device = |disk: &Disk| drive_type(disk) == DriveType::Multipath && !disk.name.is_empty();
-        let mut devices: HashMap<&str, (usize, Vec<&Disk>)> = HashMap::new();
+        let mut devices: BTreeMap<&str, (usize, Vec<&Disk>)> = BTreeMap::new();
         for (place, disk) in disks().enumerate().filter(|(_, disk)| is_device(disk)) {
             devices.entry(&disk.name).or_insert((place, Vec::new()));
         }
         if !devices.is_empty() {
             for disk in disks() {
-                let names: HashSet<&str> = holders(disk).collect();
+                let names: BTreeSet<&str> = holders(disk).collect();
                 for name in names {
                     if let Some((_, paths)) = devices.get_mut(name) {
                         paths.push(disk);

@@ -1,5 +1,6 @@
 //! What changed between the stored results and new ones, for the events (validations §1.5).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
@@ -48,14 +49,14 @@ impl<I: ValidationId> Change<I> {
 #[derive(Deserialize)]
 struct StoredValidation<'a> {
     #[serde(borrow)]
-    id: std::borrow::Cow<'a, str>,
+    id: Cow<'a, str>,
     status: Status,
 }
 
 /// The validations that are in the stored text and in the new results with another status, by category and in the
 /// stored order. A text that can't be read counts as empty.
 pub fn diff<I: ValidationId>(old_info: &str, new: &Results<I>) -> Vec<Change<I>> {
-    let old: HashMap<String, Status> = stored(old_info).into_iter().collect();
+    let old: HashMap<Cow<'_, str>, Status> = stored(old_info).into_iter().collect();
     let mut changes = Vec::new();
     for entry in new.by_category().into_values().flatten() {
         let to = entry.outcome.status;
@@ -72,21 +73,22 @@ pub fn diff<I: ValidationId>(old_info: &str, new: &Results<I>) -> Vec<Change<I>>
 }
 
 /// The validations of a stored text with their status; none of one that can't be read.
-fn stored(info: &str) -> Vec<(String, Status)> {
+fn stored(info: &str) -> Vec<(Cow<'_, str>, Status)> {
     let stored: BTreeMap<&str, Vec<StoredValidation<'_>>> = serde_json::from_str(info).unwrap_or_default();
-    stored.into_values().flatten().map(|entry| (entry.id.into_owned(), entry.status)).collect()
+    stored.into_values().flatten().map(|entry| (entry.id, entry.status)).collect()
 }
 
 /// The validations of a stored text that fail.
 pub fn failing(info: &str) -> Vec<String> {
-    stored(info).into_iter().filter(|(_, status)| *status == Status::Failure).map(|(id, _)| id).collect()
+    let failing = stored(info).into_iter().filter(|(_, status)| *status == Status::Failure);
+    failing.map(|(id, _)| id.into_owned()).collect()
 }
 
 /// The validations that succeeded in one stored text and fail in another.
 pub fn broken_since(old: &str, new: &str) -> Vec<String> {
     let mut broken = failing(new);
-    let old: HashMap<String, Status> = stored(old).into_iter().collect();
-    broken.retain(|id| old.get(id) == Some(&Status::Success));
+    let old: HashMap<Cow<'_, str>, Status> = stored(old).into_iter().collect();
+    broken.retain(|id| old.get(id.as_str()) == Some(&Status::Success));
     broken
 }
 

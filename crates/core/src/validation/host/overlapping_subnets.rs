@@ -71,8 +71,11 @@ struct Pairs<'a> {
 }
 
 fn pairs<'a>(all: &'a [InterfaceAddress<'a>]) -> Pairs<'a> {
-    let mut seen = SeenNetworks::default();
     let mut found = Pairs { same: None, overlapping: None };
+    if !any_overlap(all) {
+        return found;
+    }
+    let mut seen = SeenNetworks::default();
     for (place, own) in all.iter().enumerate() {
         let pair = |earlier: usize| Some((all.get(earlier)?, own));
         found.overlapping = found.overlapping.or_else(|| seen.overlapping(own).and_then(pair));
@@ -84,6 +87,14 @@ fn pairs<'a>(all: &'a [InterfaceAddress<'a>]) -> Pairs<'a> {
         seen.add(place, own);
     }
     found
+}
+
+/// Whether any two networks overlap, of whatever interfaces: hardly a host has some. Of two networks that overlap one lies within the
+/// other, and whatever comes between them in their order lies within it, too; so two overlap that come one after the other.
+fn any_overlap(all: &[InterfaceAddress<'_>]) -> bool {
+    let mut networks: Vec<IpNet> = all.iter().map(InterfaceAddress::network).collect();
+    networks.sort_unstable();
+    networks.windows(2).any(|pair| pair[0].contains(&pair[1]))
 }
 
 /// Networks that were seen, so that each one is compared with all before it in as many steps as an address has bits.
