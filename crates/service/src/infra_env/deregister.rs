@@ -18,7 +18,8 @@ impl InfraEnvs {
     ///
     /// 404 when there is none, 400 while it has hosts.
     pub async fn deregister(&self, caller: &Caller, infra_env_id: InfraEnvId) -> Result<(), Error> {
-        attempt!(self.database, caller, self.try_deregister(caller, infra_env_id))
+        attempt!(self.database, caller, self.try_deregister(caller, infra_env_id))?;
+        self.database.deregister_hosts(caller, infra_env_id).await
     }
 
     async fn try_deregister(&self, caller: &Caller, id: InfraEnvId) -> Result<(), AttemptError> {

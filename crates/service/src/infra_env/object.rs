@@ -5,7 +5,7 @@ use assisted_core::model::cluster::MirrorRegistry;
 use assisted_core::model::event::catalogue;
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::object_key::ObjectKey;
-use assisted_store::{HostFilter, InfraEnvFilter};
+use assisted_store::InfraEnvFilter;
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::{InfraEnv, InfraEnvCreateParams};
 
@@ -134,12 +134,9 @@ impl InfraEnvs {
     ///
     /// The database failed.
     pub async fn remove_with_hosts(&self, caller: &Caller, id: InfraEnvId) -> Result<(), Error> {
-        loop {
-            let filter = HostFilter { infra_env_id: Some(id), ..HostFilter::default() };
-            let Some(host) = self.database.reader().hosts(&filter).await?.into_iter().next() else { break };
-            attempt!(self.database, caller, self.database.deregister_host(caller, host.key))?;
-        }
-        attempt!(self.database, caller, self.try_remove(caller, id))
+        self.database.deregister_hosts(caller, id).await?;
+        attempt!(self.database, caller, self.try_remove(caller, id))?;
+        self.database.deregister_hosts(caller, id).await
     }
 
     async fn try_remove(&self, caller: &Caller, id: InfraEnvId) -> Result<(), AttemptError> {

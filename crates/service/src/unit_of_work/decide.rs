@@ -4,14 +4,14 @@ use assisted_core::decide::host::registration::deregistered;
 use assisted_core::model::decision::Decision;
 use assisted_core::model::facts::Facts;
 use assisted_core::model::host::HostKey;
-use assisted_store::Deleted;
-use assisted_wire::id::ClusterId;
+use assisted_store::{Deleted, HostFilter};
+use assisted_wire::id::{ClusterId, InfraEnvId};
 
 use super::UnitOfWork;
-use crate::Caller;
-use crate::attempt::AttemptError;
+use crate::attempt::{AttemptError, attempt};
 use crate::database::Database;
-use crate::not_found::no_cluster;
+use crate::not_found::{no_cluster, no_infra_env};
+use crate::{Caller, Error};
 
 impl Database {
     /// Has the domain decide about a cluster with its hosts, and writes what it wants; 404 without the cluster.
@@ -42,5 +42,28 @@ impl Database {
         }
         work.commit(self).await?;
         Ok(true)
+    }
+
+    /// Deregisters all hosts of an infra-env. Called once more when the infra-env is removed, it finds those that registered meanwhile;
+    /// those that come later find no infra-env ([`Self::settle`]).
+    pub(crate) async fn deregister_hosts(&self, caller: &Caller, id: InfraEnvId) -> Result<(), Error> {
+        let filter = HostFilter { infra_env_id: Some(id), ..HostFilter::default() };
+        loop {
+            let Some(host) = self.reader().hosts(&filter).await?.into_iter().next() else { return Ok(()) };
+            attempt!(self, caller, self.deregister_host(caller, host.key))?;
+        }
+    }
+
+    /// Deregisters a host that was just written if its infra-env has been removed meanwhile: it would stay for ever otherwise.
+    ///
+    /// # Errors
+    ///
+    /// 404 when it has.
+    pub(crate) async fn settle(&self, caller: &Caller, key: HostKey) -> Result<(), AttemptError> {
+        if self.known_infra_env(key.infra_env_id).await?.is_some() {
+            return Ok(());
+        }
+        self.deregister_host(caller, key).await?;
+        Err(no_infra_env(key.infra_env_id).into())
     }
 }

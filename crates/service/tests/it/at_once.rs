@@ -1,9 +1,15 @@
 //! What follows from a call is there when it answers: each is made where nothing else is at work that could make up for it.
 
+use std::time::Duration;
+
+use assisted_service::host::LostHost;
+use assisted_store::HostFilter;
 use assisted_wire::cluster::{Cluster, ClusterStatus, FinalizingStage};
 use assisted_wire::host::{HostStage, HostStatus};
 use assisted_wire::host_params::BindHostParams;
+use assisted_wire::id::HostId;
 use assisted_wire::step::StepType;
+use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::lab::{Database, Lab, inventory, on_both_engines};
@@ -12,6 +18,7 @@ on_both_engines![
     changes_of_users,
     changes_at_the_same_time,
     hosts_that_come_and_go,
+    an_infra_env_that_goes_leaves_no_host,
     progress_to_the_end,
     a_day2_host_starts_over,
     a_pool_hears_of_its_time_sources,
@@ -70,6 +77,40 @@ async fn changes_of_users(database: Database) {
     assert_eq!((cluster.status, cluster.enabled_host_count), (ClusterStatus::Insufficient, 2));
     lab.service.hosts().enable(&lab.caller, hosts[0]).await.unwrap();
     assert_eq!(lab.get(hosts[0]).await.status, HostStatus::Discovering);
+}
+
+/// Hosts that register, or are made anew, just when their infra-env is removed do not outlive it.
+async fn an_infra_env_that_goes_leaves_no_host(database: Database) {
+    let lab = Lab::start(&database).await;
+    let hosts = lab.service.hosts();
+    for round in 0..24 {
+        let infra_env_id = lab.infra_env(None).await.id;
+        let filter = HostFilter { infra_env_id: Some(infra_env_id), ..HostFilter::default() };
+        let there = lab.host(infra_env_id).await;
+        let remove = async {
+            tokio::time::sleep(Duration::from_micros(150 * round)).await;
+            lab.service.infra_envs().remove_with_hosts(&lab.caller, infra_env_id).await.unwrap();
+        };
+        let lost = LostHost {
+            cluster_id: None,
+            status: HostStatus::KnownUnbound,
+            role: None,
+            stage: None,
+            registered_at: lab.time.now(),
+            inventory: String::new(),
+            validations_info: String::new(),
+        };
+        let restore = async {
+            for _ in 0..20 {
+                let _ = hosts.restore(&lab.caller, there, &lost).await;
+            }
+        };
+        let register = join_all((0..8).map(|_| lab.register(infra_env_id, HostId::random())));
+        tokio::join!(remove, restore, register);
+        let left = lab.store.reader().hosts(&filter).await.unwrap();
+        assert!(left.is_empty(), "round {round}: {left:#?}");
+    }
+    lab.stop().await;
 }
 
 /// Each of two changes is decided on without the other, and neither writes what the other does: what only both together

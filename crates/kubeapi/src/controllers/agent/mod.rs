@@ -152,8 +152,13 @@ impl AgentReconciler {
         Some((key, found))
     }
 
-    /// A host whose row is lost is made anew from what the object has kept.
+    /// A host whose row is lost is made anew from what the object has kept, unless its InfraEnv goes and takes its hosts along.
     async fn restore(&self, key: &ObjectKey, agent: &Agent) -> Result<Outcome, Failure> {
+        if let Some((_, Some(infra_env))) = self.infra_env(agent)
+            && finalizer::is_deleting(&infra_env.metadata)
+        {
+            return Ok(Outcome::Done);
+        }
         let restored = Box::pin(self.try_restore(key, agent)).await;
         let (problem, pause) = match restored {
             Ok(()) => (None, RESTORED),
