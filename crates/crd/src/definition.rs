@@ -38,6 +38,7 @@ pub const OTHERS: &[&str] = &[
     include_str!("../definitions/hive.openshift.io/clusterimagesets.yaml"),
     include_str!("../definitions/infrastructure.cluster.x-k8s.io/metal3clusters.yaml"),
     include_str!("../definitions/infrastructure.cluster.x-k8s.io/metal3clustertemplates.yaml"),
+    include_str!("../definitions/infrastructure.cluster.x-k8s.io/metal3datatemplates.yaml"),
     include_str!("../definitions/infrastructure.cluster.x-k8s.io/metal3machines.yaml"),
     include_str!("../definitions/infrastructure.cluster.x-k8s.io/metal3machinetemplates.yaml"),
     include_str!("../definitions/machineconfiguration.openshift.io/machineconfigpools.yaml"),

@@ -10,9 +10,14 @@ pub const HOST: &str = "metal3.io/BareMetalHost";
 /// The label of a node that says which host it is.
 pub const NODE: &str = "metal3.io/uuid";
 
-/// The status that a Metal3Cluster is to get: it is there at once.
+/// The status that a Metal3Cluster is to get: it is there at once, as either contract of Cluster API tells it. A definition takes of it what
+/// its versions have.
 pub fn cluster_status(cluster: &Value) -> Option<Value> {
-    (cluster["status"]["ready"] != true).then(|| json!({"ready": true}))
+    (cluster["status"]["ready"] != true).then(there)
+}
+
+fn there() -> Value {
+    json!({"ready": true, "initialization": {"provisioned": true}})
 }
 
 /// The name of the Machine that a Metal3Machine is for.
@@ -43,7 +48,9 @@ pub fn chosen(namespace: &str, host: &str) -> Value {
 
 /// The status of a machine whose host runs.
 pub fn machine_status(address: &str) -> Value {
-    json!({"ready": true, "addresses": [{"type": "InternalIP", "address": address}]})
+    let mut status = there();
+    status["addresses"] = json!([{"type": "InternalIP", "address": address}]);
+    status
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ use assisted_service::{Background, Service};
 use assisted_store::Store;
 use assisted_testkit::cluster_api::{Core, OLDEST};
 use assisted_testkit::kube::{ClusterApi, Kube};
-use assisted_testkit::oci::{OPENSHIFT_INSTALL, push_release};
+use assisted_testkit::oci::{OPENSHIFT_INSTALL, push_release, release_tag};
 use assisted_testkit::terminal::limited;
 use assisted_testkit::{Access, DockerRegistry};
 use assisted_wire::id::{ClusterId, InfraEnvId};
@@ -56,6 +56,10 @@ pub const NAMESPACE: &str = "demo";
 const WEBHOOKS: Duration = Duration::from_secs(120);
 const VERSION: &str = "4.20.0";
 pub const NEXT_VERSION: &str = "4.20.1";
+pub const OKD_VERSION: &str = "4.19.0-okd-scos.5";
+/// The releases that the service knows: their versions, and where they are published.
+const RELEASES: [(&str, &str); 2] =
+    [(VERSION, "quay.io/openshift-release-dev/ocp-release"), (OKD_VERSION, "quay.io/okd/scos-release")];
 /// What stands in the examples for the registry with releases.
 const REGISTRY: &str = "registry.example.com";
 
@@ -143,12 +147,12 @@ impl World {
         define_groups(&client, is_wanted).await;
         let images = tempfile::tempdir().unwrap();
         let registry = DockerRegistry::start(images.path(), &Access::default()).unwrap();
-        for version in [VERSION, NEXT_VERSION] {
+        for version in [VERSION, NEXT_VERSION, OKD_VERSION] {
             push_release(&registry, version, OPENSHIFT_INSTALL.as_bytes()).await.unwrap();
         }
-        let digest = digest(&registry.name()).await;
+        let releases = releases(&registry.name()).await;
         let (service, address, background, blob, door) =
-            serving(&digest, !alone, has_accounts, &client).await;
+            serving(releases, !alone, has_accounts, &client).await;
         if !alone {
             run_controllers(&kube, &service).await;
         }
@@ -359,7 +363,7 @@ impl World {
     }
 
     /// The same, with something to read. Where a webhook is asked whose program was killed, it is done once more.
-    async fn kubectl_with(&self, args: &[&str], input: &str) -> String {
+    pub async fn kubectl_with(&self, args: &[&str], input: &str) -> String {
         let deadline = Instant::now() + WEBHOOKS;
         loop {
             let (kube, input) = (Arc::clone(&self.kube), input.to_owned());
@@ -558,19 +562,34 @@ async fn run_controllers(kube: &Arc<Kube>, service: &Service) {
     });
 }
 
-/// The digest of the release.
-async fn digest(registry: &str) -> String {
+/// What the service is told of releases: where each is published, by its digest.
+async fn releases(registry: &str) -> Value {
+    let mut known = Vec::new();
+    for (version, published) in RELEASES {
+        let digest = digest(registry, version).await;
+        let series = version.split('.').take(2).collect::<Vec<_>>().join(".");
+        known.push(json!({
+            "openshift_version": series, "cpu_architecture": "x86_64", "cpu_architectures": ["x86_64"],
+            "url": format!("{published}@{digest}"),
+            "version": version, "default": version == VERSION, "support_level": "production",
+        }));
+    }
+    json!(known)
+}
+
+/// The digest of a release.
+async fn digest(registry: &str, version: &str) -> String {
     let accept =
         "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json";
-    let url = format!("http://{registry}/v2/ocp/release/manifests/{VERSION}-x86_64");
+    let url = format!("http://{registry}/v2/ocp/release/manifests/{}", release_tag(version));
     let asked = reqwest::Client::new().get(url).header("accept", accept).send().await.unwrap();
     let asked = asked.error_for_status().unwrap();
     asked.headers()["docker-content-digest"].to_str().unwrap().to_owned()
 }
 
-/// A service with an empty database, which knows the release.
+/// A service with an empty database, which knows the releases.
 async fn serving(
-    digest: &str,
+    releases: Value,
     of_hub: bool,
     has_accounts: bool,
     hub: &Client,
@@ -584,12 +603,7 @@ async fn serving(
     settings.images.agent_delivery = AgentDelivery::Image;
     settings.http.service_base_url = format!("http://{address}");
     settings.http.image_service_base_url = "http://images.example.com:8080".to_owned();
-    let release = json!([{
-        "openshift_version": "4.20", "cpu_architecture": "x86_64", "cpu_architectures": ["x86_64"],
-        "url": format!("quay.io/openshift-release-dev/ocp-release@{digest}"),
-        "version": VERSION, "default": true, "support_level": "production",
-    }]);
-    settings.versions.release_images = Some(serde_json::from_value::<ReleaseImages>(release).unwrap());
+    settings.versions.release_images = Some(serde_json::from_value::<ReleaseImages>(releases).unwrap());
     let store = Store::open(&format!("sqlite:{}", dir.join("test.db").display())).await.unwrap();
     let blob = Blob::open(dir.join("files")).await.unwrap();
     let builder = Service::builder(settings.clone(), store, blob.clone(), Arc::new(NoProgram)).unwrap();

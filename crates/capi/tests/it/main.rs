@@ -14,6 +14,7 @@ mod everything_core;
 mod everything_day_two;
 mod everything_document;
 mod everything_killed;
+mod everything_published;
 mod everything_release;
 mod everything_settings;
 mod everything_shapes;

@@ -5,7 +5,7 @@ mod release;
 use crate::DockerRegistry;
 
 pub use assisted_oci::{Blob, Image, Index, Layer, Manifest, PushError, ReleaseImage};
-pub use release::{OPENSHIFT_INSTALL, installer, push_release};
+pub use release::{OPENSHIFT_INSTALL, installer, push_release, release_tag};
 
 /// Pushes an image, under a tag if one is told; gives its name by digest.
 pub async fn push(

@@ -9,8 +9,8 @@ use crate::DockerRegistry;
 /// names, places and forms.
 pub const OPENSHIFT_INSTALL: &str = include_str!("openshift-install.sh");
 
-/// Pushes a small release, with an installer program, under the tag that releases of a version have: `ocp/release:VERSION-x86_64`,
-/// and its parts to `ocp/art`.
+/// Pushes a small release, with an installer program, as `ocp/release` under the tag that releases of a version
+/// have ([`release_tag`]), and its parts to `ocp/art`.
 pub async fn push_release(registry: &DockerRegistry, version: &str, program: &[u8]) -> Result<(), PushError> {
     let installer = Image::new("amd64", installer(program, program.len() as u64)?)?;
     let installer = push(registry, "ocp/art", None, &installer).await?;
@@ -24,8 +24,13 @@ pub async fn push_release(registry: &DockerRegistry, version: &str, program: &[u
         components: components.chain([("installer".to_owned(), installer)]).collect(),
         operator: Vec::new(),
     };
-    push(registry, "ocp/release", Some(&format!("{version}-x86_64")), &release.build()?).await?;
+    push(registry, "ocp/release", Some(&release_tag(version)), &release.build()?).await?;
     Ok(())
+}
+
+/// The tag of a release: OKD is released for one architecture alone, and does not name it.
+pub fn release_tag(version: &str) -> String {
+    if version.contains("okd") { version.to_owned() } else { format!("{version}-x86_64") }
 }
 
 /// The layers of an image with an installer program: below it what any image has.
