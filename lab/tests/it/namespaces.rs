@@ -20,6 +20,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// A cluster that is being installed, or was; its lab ends when this is dropped.
 pub(crate) struct Cluster {
     pub(crate) dir: tempfile::TempDir,
+    program: PathBuf,
     lab: Child,
     names: Vec<String>,
 }
@@ -27,17 +28,11 @@ pub(crate) struct Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         if matches!(self.lab.try_wait(), Ok(None)) {
-            let _ = lab("down", self.dir.path()).status();
+            let _ = self.command("down").status();
         }
         let _ = self.lab.kill();
         let _ = self.lab.wait();
     }
-}
-
-fn lab(verb: &str, dir: &Path) -> Command {
-    let mut command = Command::new(built("assisted-lab").unwrap());
-    command.args([verb, "--dir", text(dir)]);
-    command
 }
 
 impl Cluster {
@@ -53,12 +48,13 @@ impl Cluster {
     pub(crate) fn start(options: &[&str], names: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let names = names.iter().map(|name| (*name).to_owned()).collect();
-        let mut command = tied(&built("assisted-lab").unwrap());
+        let program = built("assisted-lab").unwrap();
+        let mut command = tied(&program);
         command.args(["up", "--namespaces", "--limit", &LIMIT.to_string(), "--dir"]);
         command.arg(dir.path()).args(options);
         let file = |name: &str| std::fs::File::create(dir.path().join(name)).unwrap();
         command.stdin(Stdio::null()).stdout(file("told")).stderr(file("complaints"));
-        let mut cluster = Self { lab: command.spawn().unwrap(), dir, names };
+        let mut cluster = Self { lab: command.spawn().unwrap(), dir, program, names };
         // Longer than the lab's own limit, which says more.
         let limit = Duration::from_secs((LIMIT + 2) * 60);
         let mut wait = Wait::new("the installation", cluster.dir.path().join("told").display(), limit);
@@ -72,6 +68,12 @@ impl Cluster {
             assert!(has_node(&cluster.told(), name), "no {name} that is ready:\n{}", cluster.everything());
         }
         cluster
+    }
+
+    fn command(&self, verb: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args([verb, "--dir", text(self.dir.path())]);
+        command
     }
 
     /// The lab's folder.
@@ -115,7 +117,7 @@ impl Cluster {
 
     /// A program in the lab's network.
     pub(crate) fn exec(&self, words: &[&str]) -> Command {
-        let mut command = lab("exec", self.dir.path());
+        let mut command = self.command("exec");
         command.arg("--").args(words).current_dir(self.dir.path());
         command
     }
