@@ -60,10 +60,10 @@ impl Database {
     ///
     /// 404 when it has.
     pub(crate) async fn settle(&self, caller: &Caller, key: HostKey) -> Result<(), AttemptError> {
-        if self.known_infra_env(key.infra_env_id).await?.is_some() {
+        if Box::pin(self.known_infra_env(key.infra_env_id)).await?.is_some() {
             return Ok(());
         }
-        self.deregister_host(caller, key).await?;
+        Box::pin(self.deregister_host(caller, key)).await?;
         Err(no_infra_env(key.infra_env_id).into())
     }
 }

@@ -208,7 +208,7 @@ impl AgentReconciler {
             validations_info: kept(annotation::AGENT_VALIDATIONS_INFO).to_owned(),
         };
         let key = HostKey { infra_env_id: found.infra_env.id, host_id };
-        self.hub.service.hosts().restore(&self.hub.caller(), key, &lost).await.map_err(told)
+        Box::pin(self.hub.service.hosts().restore(&self.hub.caller(), key, &lost)).await.map_err(told)
     }
 
     /// The cluster that the Agent is to be in, if it is to be in one.
