@@ -39,8 +39,8 @@ struct Published {
 }
 
 const PUBLISHED: [Published; 5] = [
-    Published { name: "several", hosts: HOSTS, change: several },
-    Published { name: "several-older", hosts: HOSTS, change: several_older },
+    Published { name: "several", hosts: HOSTS, change: |objects| several(objects) },
+    Published { name: "several-older", hosts: HOSTS, change: |objects| several_older(objects) },
     Published { name: "single", hosts: 1, change: single },
     Published { name: "single-okd", hosts: 1, change: single_okd },
     Published { name: "several-okd", hosts: HOSTS, change: several_okd },
@@ -60,7 +60,7 @@ fn configs(objects: &mut [Value]) -> impl Iterator<Item = &mut Value> {
     })
 }
 
-fn several(objects: &mut Vec<Value>) {
+fn several(objects: &mut [Value]) {
     for cluster in of(objects, "Cluster") {
         cluster["spec"]["clusterNetwork"] = json!({
             "pods": {"cidrBlocks": ["172.18.0.0/20"]}, "services": {"cidrBlocks": ["10.96.0.0/12"]},
@@ -76,7 +76,7 @@ fn several(objects: &mut Vec<Value>) {
 }
 
 /// The kinds of the providers in their older versions.
-fn several_older(objects: &mut Vec<Value>) {
+fn several_older(objects: &mut [Value]) {
     several(objects);
     older_control_plane(objects);
     for template in of(objects, "OpenshiftAssistedConfigTemplate") {
