@@ -107,7 +107,7 @@ async fn an_infra_env_that_goes_leaves_no_host(database: Database) {
         };
         let register = join_all((0..8).map(|_| lab.register(infra_env_id, HostId::random())));
         tokio::join!(remove, restore, register);
-        let left = lab.store.reader().hosts(&filter).await.unwrap();
+        let left = lab.store.hosts(&filter).await.unwrap();
         assert!(left.is_empty(), "round {round}: {left:#?}");
     }
     lab.stop().await;
