@@ -600,6 +600,10 @@ async fn serving(
     let mut settings = Settings::default();
     settings.generation.generator = Generator::Simulation;
     settings.kube.enabled = of_hub;
+    if of_hub {
+        // As the operator sets a hub up.
+        settings.clusters.public_container_registries = vec!["quay.io".to_owned()];
+    }
     settings.images.agent_delivery = AgentDelivery::Image;
     settings.http.service_base_url = format!("http://{address}");
     settings.http.image_service_base_url = "http://images.example.com:8080".to_owned();
