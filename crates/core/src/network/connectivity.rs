@@ -135,24 +135,32 @@ fn links<'a>(connectivity: &'a ParsedConnectivity, ids: &[HostId]) -> Vec<Link<'
 }
 
 /// Who reaches whom with an address in each of some networks. Each address is looked up once for each length that the
-/// networks' prefixes have, however many networks there are.
+/// networks' prefixes have, however many networks there are, and not at all in the network of the address before it.
 fn link_edges(
     links: &[Vec<Link<'_>>],
     networks: impl Iterator<Item = IpNet>,
 ) -> HashMap<IpNet, Vec<(usize, usize)>> {
-    let mut edges: HashMap<IpNet, Vec<(usize, usize)>> =
-        networks.map(|network| (network, Vec::new())).collect();
+    let networks: Vec<IpNet> = networks.collect();
+    let places: HashMap<IpNet, usize> =
+        networks.iter().enumerate().map(|(at, network)| (*network, at)).collect();
+    let mut edges: Vec<Vec<(usize, usize)>> = vec![Vec::new(); networks.len()];
     let lengths: BTreeSet<(bool, u8)> =
-        edges.keys().map(|net| (net.addr().is_ipv6(), net.prefix_len())).collect();
+        networks.iter().map(|network| (network.addr().is_ipv6(), network.prefix_len())).collect();
+    let mut last: Vec<(bool, u8, Option<(IpNet, Option<usize>)>)> =
+        lengths.into_iter().map(|(is_ipv6, length)| (is_ipv6, length, None)).collect();
     for (from, link) in
         links.iter().enumerate().flat_map(|(from, links)| links.iter().map(move |link| (from, link)))
     {
         // Neighbour discovery is not always seen on the link, so routed IPv6 answers count too.
         let routed = link.remote.routed.iter().filter(|ip| ip.is_ipv6());
         for ip in link.remote.on_link.iter().chain(routed) {
-            for (_, length) in lengths.range((ip.is_ipv6(), 0)..=(ip.is_ipv6(), u8::MAX)) {
-                let network = IpNet::new(*ip, *length).map(|net| net.trunc());
-                if let Some(edges) = network.ok().and_then(|network| edges.get_mut(&network))
+            for (_, length, last) in last.iter_mut().filter(|(is_ipv6, ..)| *is_ipv6 == ip.is_ipv6()) {
+                let Ok(network) = IpNet::new(*ip, *length).map(|net| net.trunc()) else { continue };
+                let place = match last {
+                    Some((known, place)) if *known == network => *place,
+                    _ => last.insert((network, places.get(&network).copied())).1,
+                };
+                if let Some(edges) = place.and_then(|place| edges.get_mut(place))
                     && edges.last() != Some(&(from, link.to))
                 {
                     edges.push((from, link.to));
@@ -160,7 +168,7 @@ fn link_edges(
             }
         }
     }
-    edges
+    networks.into_iter().zip(edges).collect()
 }
 
 /// Who reaches all addresses of a family of whom, both ways.

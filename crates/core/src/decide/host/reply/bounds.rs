@@ -23,6 +23,11 @@ const REASONS: usize = 16;
 
 /// Why a report is too large to be read, judged by its text alone; `None`: it is not.
 pub(super) fn too_large(json: &str, brings_files: bool) -> Option<String> {
+    const { assert!(TEXT <= OBJECTS && TEXT <= MEMBERS) };
+    // There is no room in it for more of anything.
+    if json.len() <= TEXT {
+        return None;
+    }
     let (mut members, mut objects, mut text) = (0_usize, 0_usize, 0_usize);
     let mut bytes = json.bytes();
     while let Some(byte) = bytes.next() {
