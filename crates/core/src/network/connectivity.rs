@@ -134,6 +134,25 @@ fn links<'a>(connectivity: &'a ParsedConnectivity, ids: &[HostId]) -> Vec<Link<'
     connectivity.remotes.iter().filter_map(|remote| Some(Link { to: place(remote.id)?, remote })).collect()
 }
 
+/// The network that an address was in, of one length of prefixes.
+struct Lookup {
+    is_ipv6: bool,
+    length: u8,
+    /// The last one, and its place among the networks if it is one of them.
+    last: Option<(IpNet, Option<usize>)>,
+}
+
+impl Lookup {
+    /// The place of the network that an address is in.
+    fn place(&mut self, ip: IpAddr, places: &HashMap<IpNet, usize>) -> Option<usize> {
+        let network = IpNet::new(ip, self.length).ok()?.trunc();
+        match self.last {
+            Some((known, place)) if known == network => place,
+            _ => self.last.insert((network, places.get(&network).copied())).1,
+        }
+    }
+}
+
 /// Who reaches whom with an address in each of some networks. Each address is looked up once for each length that the
 /// networks' prefixes have, however many networks there are, and not at all in the network of the address before it.
 fn link_edges(
@@ -146,20 +165,16 @@ fn link_edges(
     let mut edges: Vec<Vec<(usize, usize)>> = vec![Vec::new(); networks.len()];
     let lengths: BTreeSet<(bool, u8)> =
         networks.iter().map(|network| (network.addr().is_ipv6(), network.prefix_len())).collect();
-    let mut last: Vec<(bool, u8, Option<(IpNet, Option<usize>)>)> =
-        lengths.into_iter().map(|(is_ipv6, length)| (is_ipv6, length, None)).collect();
+    let mut lookups: Vec<Lookup> =
+        lengths.into_iter().map(|(is_ipv6, length)| Lookup { is_ipv6, length, last: None }).collect();
     for (from, link) in
         links.iter().enumerate().flat_map(|(from, links)| links.iter().map(move |link| (from, link)))
     {
         // Neighbour discovery is not always seen on the link, so routed IPv6 answers count too.
         let routed = link.remote.routed.iter().filter(|ip| ip.is_ipv6());
         for ip in link.remote.on_link.iter().chain(routed) {
-            for (_, length, last) in last.iter_mut().filter(|(is_ipv6, ..)| *is_ipv6 == ip.is_ipv6()) {
-                let Ok(network) = IpNet::new(*ip, *length).map(|net| net.trunc()) else { continue };
-                let place = match last {
-                    Some((known, place)) if *known == network => *place,
-                    _ => last.insert((network, places.get(&network).copied())).1,
-                };
+            for lookup in lookups.iter_mut().filter(|each| each.is_ipv6 == ip.is_ipv6()) {
+                let place = lookup.place(*ip, &places);
                 if let Some(edges) = place.and_then(|place| edges.get_mut(place))
                     && edges.last() != Some(&(from, link.to))
                 {
