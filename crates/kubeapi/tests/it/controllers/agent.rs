@@ -1,5 +1,7 @@
 //! Agents.
 
+use std::time::Duration;
+
 use assisted_core::model::host::HostKey;
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::infra_env::InfraEnv;
@@ -145,6 +147,36 @@ async fn an_agent_that_somebody_removed_by_force_comes_back_and_so_does_a_row() 
         until(&site.api(), &name, |agent: &Agent| agent.spec.approved).await.metadata.uid
             == second.metadata.uid
     );
+}
+
+#[tokio::test]
+async fn a_host_that_goes_with_its_infra_env_is_not_made_anew() {
+    let site = Site::new("goes").await;
+    site.pull_secret().await;
+    site.infra_env("pool", json!({"agentApproval": {"autoApprove": true}})).await;
+    let host = register(&site, infra_env_id(&site, "pool").await).await;
+    let name = host.host_id.to_string();
+    until(&site.api(), &name, |agent: &Agent| agent.spec.approved).await;
+    // Somebody keeps the object, and so its Agent, while it goes.
+    let mut kept = site.api::<InfraEnv>().get("pool").await.unwrap().metadata.finalizers.unwrap();
+    kept.push("example.com/kept".to_owned());
+    site.merge::<InfraEnv>("pool", json!({"metadata": {"finalizers": kept}})).await;
+    site.delete::<InfraEnv>("pool").await;
+    wait("the infra-env stays", || async {
+        site.service.infra_envs().of_object(&site.key("pool")).await.unwrap().is_none()
+    })
+    .await;
+    // The Agent is looked at, and nothing is missed: that would be told at once.
+    site.merge::<Agent>(&name, json!({"metadata": {"annotations": {"look": "now"}}})).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(site.service.hosts().described(host).await.unwrap().is_none());
+    let agent = site.api::<Agent>().get(&name).await.unwrap();
+    assert_eq!(condition_of(&agent, "SpecSynced").1, "SyncOK");
+
+    site.delete::<Agent>(&name).await;
+    site.gone::<Agent>(&name).await;
+    site.merge::<InfraEnv>("pool", json!({"metadata": {"finalizers": null}})).await;
+    site.gone::<InfraEnv>("pool").await;
 }
 
 #[tokio::test]
