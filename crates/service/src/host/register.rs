@@ -62,7 +62,7 @@ impl Hosts {
         work.request_id = Some(caller.request_id);
         self.insert(&mut work, registered, key);
         let facts = work.commit(&self.database).await?;
-        self.database.settle(caller, key).await?;
+        self.database.ensure_infra_env(caller, key).await?;
         self.registration_response(&facts.hosts[0])
     }
 
@@ -114,7 +114,7 @@ impl Hosts {
             }
         }
         let facts = work.commit(&self.database).await?;
-        self.database.settle(caller, key).await?;
+        self.database.ensure_infra_env(caller, key).await?;
         let host = facts
             .hosts
             .iter()

@@ -83,6 +83,6 @@ impl Hosts {
         let due = lost.cluster_id.map_or(Due::Host(key), Due::Cluster);
         work.batch.mark_due(due, now);
         work.commit(&self.database).await?;
-        self.database.settle(caller, key).await
+        self.database.ensure_infra_env(caller, key).await
     }
 }

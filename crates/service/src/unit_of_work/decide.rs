@@ -45,7 +45,7 @@ impl Database {
     }
 
     /// Deregisters all hosts of an infra-env. Called once more when the infra-env is removed, it finds those that registered meanwhile;
-    /// those that come later find no infra-env ([`Self::settle`]).
+    /// those that come later find no infra-env ([`Self::ensure_infra_env`]).
     pub(crate) async fn deregister_hosts(&self, caller: &Caller, id: InfraEnvId) -> Result<(), Error> {
         let filter = HostFilter { infra_env_id: Some(id), ..HostFilter::default() };
         loop {
@@ -59,7 +59,7 @@ impl Database {
     /// # Errors
     ///
     /// 404 when it has.
-    pub(crate) async fn settle(&self, caller: &Caller, key: HostKey) -> Result<(), AttemptError> {
+    pub(crate) async fn ensure_infra_env(&self, caller: &Caller, key: HostKey) -> Result<(), AttemptError> {
         if Box::pin(self.known_infra_env(key.infra_env_id)).await?.is_some() {
             return Ok(());
         }
