@@ -16,9 +16,9 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::core_steps::{agent, booted, delete, install, machines};
+use crate::core_steps::{agent, delete};
 use crate::core_world::{NAMESPACE, OKD_VERSION, World};
-use crate::everything_shapes::{HOSTS, names};
+use crate::everything_shapes::{HOSTS, becomes_available};
 use crate::metal3::Metal3;
 use crate::world::{Site, wait};
 
@@ -38,12 +38,20 @@ struct Published {
     change: fn(&mut Vec<Value>),
 }
 
+impl Published {
+    fn control_planes(&self) -> u32 {
+        self.hosts.min(3).try_into().unwrap()
+    }
+}
+
+const SINGLE: Published = Published { name: "single", hosts: 1, change: single };
+const SEVERAL_OKD: Published = Published { name: "several-okd", hosts: HOSTS, change: several_okd };
 const PUBLISHED: [Published; 5] = [
     Published { name: "several", hosts: HOSTS, change: |objects| several(objects) },
     Published { name: "several-older", hosts: HOSTS, change: |objects| several_older(objects) },
-    Published { name: "single", hosts: 1, change: single },
+    SINGLE,
     Published { name: "single-okd", hosts: 1, change: single_okd },
-    Published { name: "several-okd", hosts: HOSTS, change: several_okd },
+    SEVERAL_OKD,
 ];
 
 /// The objects of a kind.
@@ -97,10 +105,7 @@ fn older_control_plane(objects: &mut [Value]) {
 fn single(objects: &mut Vec<Value>) {
     several(objects);
     older_control_plane(objects);
-    objects.retain(|object| {
-        let is_of_workers = object["metadata"]["name"] == "demo-workers";
-        !is_of_workers
-    });
+    objects.retain(|object| object["metadata"]["name"] != "demo-workers");
     for plane in of(objects, "OpenshiftAssistedControlPlane") {
         plane["spec"]["replicas"] = json!(1);
         plane["spec"]["config"].as_object_mut().unwrap().retain(|member, _| !member.ends_with("VIPs"));
@@ -243,25 +248,12 @@ async fn renew_metal3(world: &World) {
     }
 }
 
-fn published(name: &str) -> &'static Published {
-    PUBLISHED.iter().find(|published| published.name == name).unwrap()
-}
-
 /// From the manifests to a Cluster that is available.
-async fn installed(name: &str, topology: Topology, control_planes: u32) -> World {
-    let world = Box::pin(World::launch()).await;
-    if name == "several-okd" {
-        renew_metal3(&world).await;
-    }
-    let published = published(name);
-    *world.metal3.control_planes.lock().unwrap() = Some(control_planes);
+async fn install(world: &World, published: &Published, topology: Topology) {
+    *world.metal3.control_planes.lock().unwrap() = Some(published.control_planes());
     world.kubectl(&["create", "namespace", NAMESPACE]).await;
-    apply(&world, NAMESPACE, published).await;
-    let all = booted(&world, published.hosts).await;
-    let hosts = machines(&world, topology, &names(&all)).await;
-    Box::pin(install(&world, &all)).await;
-    hosts.abort();
-    world
+    apply(world, NAMESPACE, published).await;
+    becomes_available(world, topology, published.hosts).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -291,8 +283,9 @@ async fn everything_of_each_published_shape_is_taken_and_its_machines_boot() {
         assert_eq!(networking["clusterNetwork"][0]["cidr"], "172.18.0.0/20", "{namespace}");
         assert_eq!(networking["serviceNetwork"], json!(["10.96.0.0/12"]), "{namespace}");
         assert_eq!(install["sshPublicKey"], KEY, "{namespace}");
-        let masters = published.hosts.min(3);
-        let requirements = json!({"controlPlaneAgents": masters, "workerAgents": published.hosts - masters});
+        let masters = published.control_planes();
+        let workers = published.hosts - masters as usize;
+        let requirements = json!({"controlPlaneAgents": masters, "workerAgents": workers});
         let lacks = lacks(&requirements, &install["provisionRequirements"]);
         assert!(lacks.is_empty(), "{namespace}: {lacks:#?}");
         let has_vips = install["apiVIPs"] == json!(["10.0.0.2"]);
@@ -311,7 +304,9 @@ async fn everything_of_each_published_shape_is_taken_and_its_machines_boot() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_of_okd_with_a_newer_metal3() {
-    let world = installed("several-okd", Topology::Ha, 3).await;
+    let world = World::launch().await;
+    renew_metal3(&world).await;
+    install(&world, &SEVERAL_OKD, Topology::Ha).await;
     // Machines of the control plane are made by the provider, in the version that fits.
     let args = [
         "get",
@@ -343,7 +338,8 @@ async fn everything_of_okd_with_a_newer_metal3() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_of_a_single_node_in_the_older_version() {
-    let world = installed("single", Topology::Sno, 1).await;
+    let world = World::launch().await;
+    install(&world, &SINGLE, Topology::Sno).await;
     assert_eq!(world.site.find::<Plane>("demo").await.unwrap().spec.replicas, Some(1));
     let older: Value = serde_json::from_str(
         &world

@@ -34,11 +34,16 @@ pub async fn installed(
     let world = Box::pin(World::launch()).await;
     *world.metal3.control_planes.lock().unwrap() = Some(control_planes);
     world.apply_examples(change).await;
-    let all = booted(&world, count).await;
-    let hosts = machines(&world, topology, &names(&all)).await;
-    Box::pin(install(&world, &all)).await;
-    hosts.abort();
+    becomes_available(&world, topology, count).await;
     world
+}
+
+/// From manifests that are applied to a Cluster that is available, with so many machines.
+pub async fn becomes_available(world: &World, topology: Topology, count: usize) {
+    let all = booted(world, count).await;
+    let hosts = machines(world, topology, &names(&all)).await;
+    Box::pin(install(world, &all)).await;
+    hosts.abort();
 }
 
 #[tokio::test(flavor = "multi_thread")]
