@@ -18,7 +18,7 @@ impl Hosts {
     }
 
     async fn try_deregister(&self, caller: &Caller, key: HostKey) -> Result<(), AttemptError> {
-        match self.database.deregister_host(caller, key).await? {
+        match self.database.deregister_host(Some(caller.request_id), key).await? {
             true => Ok(()),
             false => Err(Refusal::internal("record not found").into()),
         }

@@ -3,7 +3,7 @@
 use assisted_core::model::event::catalogue;
 use assisted_core::model::refusal::Refusal;
 use assisted_core::model::refusal_with_events::RefusalWithEvents;
-use assisted_store::{Batch, HostFilter};
+use assisted_store::HostFilter;
 use assisted_wire::id::InfraEnvId;
 
 use super::InfraEnvs;
@@ -18,8 +18,7 @@ impl InfraEnvs {
     ///
     /// 404 when there is none, 400 while it has hosts.
     pub async fn deregister(&self, caller: &Caller, infra_env_id: InfraEnvId) -> Result<(), Error> {
-        attempt!(self.database, caller, self.try_deregister(caller, infra_env_id))?;
-        self.database.deregister_hosts(caller, infra_env_id).await
+        attempt!(self.database, caller, self.try_deregister(caller, infra_env_id))
     }
 
     async fn try_deregister(&self, caller: &Caller, id: InfraEnvId) -> Result<(), AttemptError> {
@@ -35,11 +34,6 @@ impl InfraEnvs {
             let reason = format!("failed to deregister infraEnv {id}, {hosts} hosts are still associated");
             return Err(refuse(Refusal::invalid(reason)).into());
         }
-        let mut batch = Batch::new();
-        batch.delete_infra_env(id, stored.version);
-        let event =
-            catalogue::INFRA_ENV_DEREGISTERED.of_infra_env(id, stored.record.infra_env.cluster_id, &[]);
-        self.database.commit(batch, &[event], Some(caller.request_id), self.database.now()).await?;
-        Ok(())
+        self.database.remove_infra_env(caller, &stored).await
     }
 }

@@ -2,7 +2,6 @@
 
 use assisted_core::admission::infra_env::image_event;
 use assisted_core::model::cluster::MirrorRegistry;
-use assisted_core::model::event::catalogue;
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::object_key::ObjectKey;
 use assisted_store::InfraEnvFilter;
@@ -134,19 +133,12 @@ impl InfraEnvs {
     ///
     /// The database failed.
     pub async fn remove_with_hosts(&self, caller: &Caller, id: InfraEnvId) -> Result<(), Error> {
-        self.database.deregister_hosts(caller, id).await?;
-        attempt!(self.database, caller, self.try_remove(caller, id))?;
-        self.database.deregister_hosts(caller, id).await
+        attempt!(self.database, caller, self.try_remove_with_hosts(caller, id))
     }
 
-    async fn try_remove(&self, caller: &Caller, id: InfraEnvId) -> Result<(), AttemptError> {
+    async fn try_remove_with_hosts(&self, caller: &Caller, id: InfraEnvId) -> Result<(), AttemptError> {
+        self.database.deregister_hosts(Some(caller.request_id), id).await?;
         let Some(stored) = self.database.reader().infra_env(id).await? else { return Ok(()) };
-        let mut work = self.database.blank_work();
-        work.request_id = Some(caller.request_id);
-        work.remove_infra_env(id, stored.version);
-        let cluster = stored.record.infra_env.cluster_id;
-        work.events.push(catalogue::INFRA_ENV_DEREGISTERED.of_infra_env(id, cluster, &[]));
-        work.commit(&self.database).await?;
-        Ok(())
+        self.database.remove_infra_env(caller, &stored).await
     }
 }

@@ -55,6 +55,7 @@ pub(crate) struct UnitOfWork {
     left: Vec<HostFacts>,
     hosts_removed: Vec<HostRecord>,
     infra_envs_changed: BTreeSet<InfraEnvId>,
+    infra_envs_removed: Vec<InfraEnvId>,
     /// Whether something changed that other hosts of the cluster are told about.
     mates_changed: bool,
 }
@@ -80,6 +81,7 @@ impl UnitOfWork {
             left: Vec::new(),
             hosts_removed: Vec::new(),
             infra_envs_changed: BTreeSet::new(),
+            infra_envs_removed: Vec::new(),
             mates_changed: false,
         }
     }
@@ -108,9 +110,10 @@ impl UnitOfWork {
         self.facts.infra_envs.insert(record.infra_env.id, record);
     }
 
-    /// Deletes an infra-env.
+    /// Deletes an infra-env, and then the hosts that registered just before it went.
     pub(crate) fn remove_infra_env(&mut self, id: InfraEnvId, version: Version) {
         self.batch.delete_infra_env(id, version);
+        self.infra_envs_removed.push(id);
     }
 
     /// What is due when this work's facts change.
@@ -345,6 +348,9 @@ impl UnitOfWork {
         }
         database.commit(batch, &self.events, self.request_id, self.facts.now).await?;
         database.metrics().record(&measured);
+        for id in self.infra_envs_removed {
+            Box::pin(database.deregister_hosts(self.request_id, id)).await?;
+        }
         Ok(self.facts)
     }
 

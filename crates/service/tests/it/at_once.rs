@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use assisted_service::Error;
 use assisted_service::host::LostHost;
-use assisted_store::HostFilter;
+use assisted_store::{Batch, HostFilter};
 use assisted_wire::cluster::{Cluster, ClusterStatus, FinalizingStage};
 use assisted_wire::host::{HostStage, HostStatus};
 use assisted_wire::host_params::BindHostParams;
-use assisted_wire::id::HostId;
+use assisted_wire::id::{HostId, InfraEnvId};
 use assisted_wire::step::StepType;
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -19,6 +20,7 @@ on_both_engines![
     changes_at_the_same_time,
     hosts_that_come_and_go,
     an_infra_env_that_goes_leaves_no_host,
+    a_cluster_that_goes_leaves_no_host,
     progress_to_the_end,
     a_day2_host_starts_over,
     a_pool_hears_of_its_time_sources,
@@ -82,35 +84,63 @@ async fn changes_of_users(database: Database) {
 /// Hosts that register, or are made anew, just when their infra-env is removed do not outlive it.
 async fn an_infra_env_that_goes_leaves_no_host(database: Database) {
     let lab = Lab::start(&database).await;
-    let hosts = lab.service.hosts();
     for round in 0..24 {
-        let infra_env_id = lab.infra_env(None).await.id;
-        let filter = HostFilter { infra_env_id: Some(infra_env_id), ..HostFilter::default() };
-        let there = lab.host(infra_env_id).await;
-        let remove = async {
-            tokio::time::sleep(Duration::from_micros(150 * round)).await;
-            lab.service.infra_envs().remove_with_hosts(&lab.caller, infra_env_id).await.unwrap();
-        };
-        let lost = LostHost {
-            cluster_id: None,
-            status: HostStatus::KnownUnbound,
-            role: None,
-            stage: None,
-            registered_at: lab.time.now(),
-            inventory: String::new(),
-            validations_info: String::new(),
-        };
-        let restore = async {
-            for _ in 0..20 {
-                let _ = hosts.restore(&lab.caller, there, &lost).await;
-            }
-        };
-        let register = join_all((0..8).map(|_| lab.register(infra_env_id, HostId::random())));
-        tokio::join!(remove, restore, register);
-        let left = lab.store.hosts(&filter).await.unwrap();
-        assert!(left.is_empty(), "round {round}: {left:#?}");
+        let id = lab.infra_env(None).await.id;
+        let remove = lab.service.infra_envs().remove_with_hosts(&lab.caller, id);
+        leaves_no_host(&lab, id, round, remove).await;
     }
     lab.stop().await;
+}
+
+/// Nor do those of an infra-env that goes with its cluster: it has the same id, as the replaced service once made them.
+async fn a_cluster_that_goes_leaves_no_host(database: Database) {
+    let lab = Lab::start(&database).await;
+    for round in 0..24 {
+        let cluster = lab.single_node().await.id;
+        let own = lab.infra_env(Some(cluster)).await.id;
+        let mut record = lab.store.infra_env(own).await.unwrap().unwrap().record;
+        record.infra_env.id = InfraEnvId(cluster.0);
+        let mut batch = Batch::new();
+        batch.insert_infra_env(&record);
+        lab.store.commit(batch).await.unwrap();
+        let remove = lab.service.clusters().deregister(&lab.caller, cluster);
+        leaves_no_host(&lab, record.infra_env.id, round, remove).await;
+    }
+    lab.stop().await;
+}
+
+/// Removes an infra-env while hosts register and one is made anew, each round a little later.
+async fn leaves_no_host(
+    lab: &Lab,
+    infra_env_id: InfraEnvId,
+    round: u64,
+    remove: impl Future<Output = Result<(), Error>>,
+) {
+    let hosts = lab.service.hosts();
+    let there = lab.host(infra_env_id).await;
+    let remove = async {
+        tokio::time::sleep(Duration::from_micros(150 * round)).await;
+        remove.await.unwrap();
+    };
+    let lost = LostHost {
+        cluster_id: None,
+        status: HostStatus::KnownUnbound,
+        role: None,
+        stage: None,
+        registered_at: lab.time.now(),
+        inventory: String::new(),
+        validations_info: String::new(),
+    };
+    let restore = async {
+        for _ in 0..20 {
+            let _ = hosts.restore(&lab.caller, there, &lost).await;
+        }
+    };
+    let register = join_all((0..8).map(|_| lab.register(infra_env_id, HostId::random())));
+    tokio::join!(remove, restore, register);
+    let filter = HostFilter { infra_env_id: Some(infra_env_id), ..HostFilter::default() };
+    let left = lab.store.hosts(&filter).await.unwrap();
+    assert!(left.is_empty(), "round {round}: {left:#?}");
 }
 
 /// Each of two changes is decided on without the other, and neither writes what the other does: what only both together

@@ -18,6 +18,7 @@ async fn of_clusters(database: Database) {
         json!({"name": "i", "api_vip_dnsname": "api.i.example.com", "openshift_cluster_id": installed});
     let params = serde_json::from_value(params).unwrap();
     let imported = lab.service.clusters().import(&lab.caller, params).await.unwrap();
+    assert_eq!(imported.status_info, "cluster is adding hosts to existing OCP cluster");
     let (own, gone) = (lab.single_node().await, lab.cluster(json!({})).await);
     let infra_env = lab.infra_env(Some(own.id)).await;
     lab.host(infra_env.id).await;
