@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -14,6 +15,9 @@ use serde_json::Value;
 
 /// Between two looks at a program that runs.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Lines of a log that a failure shows.
+const TAIL: usize = 15;
 
 /// Root of the checkout.
 pub fn root() -> PathBuf {
@@ -41,10 +45,29 @@ pub fn cache() -> Result<PathBuf> {
     Ok(dir)
 }
 
+/// Crates in which the tests of whole installations spend their time: optimised, they take a third of it.
+const BUSY: [&str; 6] = ["api", "core", "service", "simhost", "store", "wire"];
+
+/// A variable that says the same to an xtask that a test starts.
+pub const OPTIMISE: &str = "ASSISTED_XTASK_OPTIMISE";
+
+static OPTIMISES: AtomicBool = AtomicBool::new(false);
+
+/// Has every later [`cargo`] optimise what tests spend their time in. To build that takes minutes more, which only who runs many tests gets
+/// back; cargo keeps both forms beside each other.
+pub fn optimise_for_tests() {
+    OPTIMISES.store(true, Ordering::Relaxed);
+}
+
 /// `cargo` with arguments, in the root of the checkout. It is not told what cargo has told this program of itself: some
 /// libraries would be built anew for it, and once more when somebody runs cargo by hand.
 pub fn cargo(args: &[&str]) -> Command {
     let mut command = tied(std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from));
+    if OPTIMISES.load(Ordering::Relaxed) || std::env::var_os(OPTIMISE).is_some() {
+        for name in BUSY {
+            command.args(["--config", &format!("profile.dev.package.assisted-{name}.opt-level=1")]);
+        }
+    }
     command.args(args).current_dir(root());
     for (name, _) in std::env::vars_os() {
         let own = name.to_string_lossy();
@@ -67,6 +90,27 @@ pub fn tied(program: impl AsRef<Path>) -> Command {
     }
 }
 
+/// A program that gives way to others where `nice` is installed, and that is killed when this one ends.
+pub fn at_low_priority(nice: &str, program: impl AsRef<Path>) -> Command {
+    match on_path("nice") {
+        Some(path) => {
+            let mut command = tied(path);
+            command.args(["-n", nice]).arg(program.as_ref());
+            command
+        }
+        None => tied(program),
+    }
+}
+
+/// The last lines of a log.
+pub fn tail(log: &Path) -> String {
+    let text = std::fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<_> = text.trim_end().lines().collect();
+    let last = lines.get(lines.len().saturating_sub(TAIL)..).unwrap_or_default();
+    format!("the end of {}:\n  {}", log.display(), last.join("\n  "))
+}
+
 /// Folder of what cargo builds.
 pub fn target_dir() -> Result<PathBuf> {
     let output = cargo(&["metadata", "--format-version", "1", "--no-deps"]).output()?;
@@ -80,13 +124,15 @@ pub fn programs() -> Result<PathBuf> {
     Ok(target_dir()?.join("debug"))
 }
 
-/// The words for cargo that leave out of `assisted` what knows Kubernetes.
-pub const WITHOUT_KUBERNETES: &str = "--no-default-features";
+/// The words for cargo that leave out of `assisted` what knows Kubernetes, and of `assisted-lab` what knows machines.
+pub const LEAN: &str = "--no-default-features";
 
-/// Builds `assisted` as the demo shows it first; [`programs`] puts the whole one in its place.
-pub fn program_without_kubernetes() -> Result<()> {
-    let words = ["build", "--workspace", "--bin", "assisted", "--examples", WITHOUT_KUBERNETES];
-    step("assisted without Kubernetes", &mut cargo(&words))
+/// What the demo shows first, in the form of [`LEAN`].
+pub const LEAN_PROGRAMS: [&str; 2] = ["assisted", "assisted-lab"];
+
+/// Builds them; [`programs`] puts whole ones in their places.
+pub fn lean_programs() -> Result<()> {
+    step("lean programs", build(&LEAN_PROGRAMS).args(["--examples", LEAN]))
 }
 
 /// What builds some programs of the workspace, with the features that all of it has: nothing is built twice when the

@@ -1,10 +1,10 @@
 //! `assisted-lab`: the service tried out without machines, with virtual ones, or with real ones. What serves production links
 //! nothing of it.
 
-mod image;
+#[cfg(feature = "machines")]
+mod machines;
 mod simulate;
 mod table;
-mod up;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -25,12 +25,9 @@ struct Program {
 #[derive(Subcommand)]
 enum Command {
     Simulate(Box<simulate::Simulate>),
-    #[command(subcommand)]
-    Image(image::Command),
-    Up(up::Up),
-    Down(up::Down),
-    Status(up::Status),
-    Exec(up::Exec),
+    #[cfg(feature = "machines")]
+    #[command(flatten)]
+    Machines(machines::Command),
     /// Write the completion script for a shell
     Completion {
         shell: clap_complete::Shell,
@@ -56,11 +53,8 @@ fn run(command: Command, global: &Global) -> Result<(), Failure> {
     colour::choose(global.color);
     match command {
         Command::Simulate(simulate) => runtime()?.block_on(simulate.run(global)),
-        Command::Image(image) => image.run(global),
-        Command::Up(up) => runtime()?.block_on(up.run()),
-        Command::Down(down) => down.run(),
-        Command::Status(status) => status.run(global),
-        Command::Exec(exec) => exec.run(),
+        #[cfg(feature = "machines")]
+        Command::Machines(command) => command.run(global),
         Command::Completion { shell } => reference::completion(Program::command(), shell),
         Command::Man { dir } => reference::man(Program::command(), &dir),
         Command::Docs => reference::markdown(Program::command(), "Command line of the lab"),

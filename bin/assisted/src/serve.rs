@@ -126,7 +126,7 @@ impl Serve {
             builder = builder.catalogue(catalogue);
         }
         let (service, mut background) = builder.start();
-        let api = Api::new(service.clone(), &settings)?;
+        let api = Api::new(service.clone(), &settings)?.with_ui(assisted_ui::answer);
         api.start().await?;
         let address = listener.local_addr()?;
         tracing::info!(%address, https = tls.is_some(), replica = settings.http.pod_name, data_dir = %data_dir.display(), "serving");

@@ -20,5 +20,5 @@ mod timeouts;
 
 pub use auth::AuthError;
 pub use check::schema::SchemaError;
-pub use operation::{Api, StartError};
+pub use operation::{Api, StartError, Ui};
 pub use timeouts::Timeouts;

@@ -2,6 +2,7 @@
 
 mod background;
 mod simulated;
+mod web_ui;
 
 use std::cell::RefCell;
 use std::os::unix::process::CommandExt;
@@ -9,13 +10,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::run::{WITHOUT_KUBERNETES, build, finish, target_dir};
-use crate::ui;
+use crate::run::{LEAN, LEAN_PROGRAMS, build, finish, target_dir};
 use background::Background;
 use simulated::Simulated;
+use web_ui::WebUi;
 
 /// How long the first build of the programs may take, with everything that they need to be fetched.
 const FIRST_BUILD: Duration = Duration::from_secs(60 * 60);
@@ -44,16 +45,22 @@ impl Demo {
         std::fs::create_dir_all(&dir)?;
         let background = if self.simulated { Background::none() } else { Background::start()? };
         let background = RefCell::new(background);
-        let is_first = !programs.join("assisted-lab").exists();
-        let made = if ui::has_node() { ui::run() } else { Err(anyhow!("there is no Node with npm here")) };
-        if let Err(error) = made {
+        // The first time, an installation is shown while the rest is being built. What knows Kubernetes and machines takes a good part of
+        // the build, and nothing that is shown first needs it, nor the web UI.
+        let is_first = !programs.join("assisted-host").exists();
+        let web_ui = WebUi::begin(&dir);
+        if is_first {
+            let lean = &mut build(&LEAN_PROGRAMS);
+            first_build(&background, lean.arg(LEAN), "the service, and what simulates hosts")?;
+        }
+        if let Err(error) = web_ui.and_then(|web_ui| web_ui.end(&background)) {
             println!("The web UI is left out: {error:#}");
         }
-        // The first time, the service is shown while the rest is being built. What knows Kubernetes takes a good part of the build, and
-        // nothing that is shown first needs it.
         let begun = if is_first {
-            first_build(&background, build(&["assisted"]).arg(WITHOUT_KUBERNETES), "the service")?;
-            Some(Simulated::begin(&programs, &dir, &background)?)
+            background.borrow_mut().may_build();
+            let begun = Simulated::begin(&programs, &dir, self.once, &background)?;
+            background.borrow_mut().await_programs();
+            Some(begun)
         } else {
             None
         };
@@ -63,7 +70,7 @@ impl Demo {
             let shown = Simulated::show(begun, &programs, &dir, self.once, &background)?;
             return if self.once { Ok(()) } else { shown.wait() };
         }
-        background.borrow_mut().programs_are_built();
+        background.borrow_mut().may_build();
         let is_soon = !background.borrow().takes_long();
         if !(is_soon && background.borrow_mut().await_machines()) {
             println!("\n=== The same on simulated hosts, until virtual machines can start");

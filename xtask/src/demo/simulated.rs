@@ -14,8 +14,15 @@ use super::background::Background;
 use crate::run::{finish, tied};
 use crate::ui;
 
-/// Clusters that are installed: name, shape, control-plane nodes.
-const CLUSTERS: [(&str, &str, &str); 2] = [("three-nodes", "compact", "3"), ("single-node", "sno", "1")];
+/// A cluster that is installed.
+struct Shape {
+    name: &'static str,
+    topology: &'static str,
+    control_plane: &'static str,
+}
+
+const FIRST: Shape = Shape { name: "three-nodes", topology: "compact", control_plane: "3" };
+const SECOND: Shape = Shape { name: "single-node", topology: "sno", control_plane: "1" };
 
 /// Simulated seconds per second: an installation that takes most of an hour is watched for half a minute.
 const SPEED: &str = "90";
@@ -64,20 +71,32 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// Shows what takes the service alone: a cluster, and an infra-env for its hosts.
-    pub fn begin(programs: &Path, dir: &Path, background: &RefCell<Background>) -> Result<Self> {
+    /// Shows what takes the service and simulated hosts alone: a cluster that lacks hosts, and one that is installed; hosts hurry when
+    /// nobody watches.
+    pub fn begin(programs: &Path, dir: &Path, hurry: bool, background: &RefCell<Background>) -> Result<Self> {
         std::fs::write(dir.join("pull-secret.json"), PULL_SECRET)?;
-        let (service, url) = serve(programs, dir, background)?;
+        heading("The service, on SQLite");
+        let (service, url) = serve(programs, dir, "127.0.0.1:0", background)?;
         let cli =
             Cli { program: programs.join("assisted"), url: url.clone(), dir: dir.to_owned(), background };
         heading("A cluster and an infra-env");
         let (cluster, infra_env) = cli.cluster("demo", &[])?;
         cli.show(&["cluster", "show", &cluster], COMMAND)?;
+        install(&cli, FIRST, hurry)?;
         Ok(Self { service, url, cluster, infra_env })
     }
 
-    /// Discovers this machine, and installs clusters on simulated hosts, which hurry when nobody watches; begins with what was
-    /// not shown yet.
+    /// Has the program that has been built meanwhile, which has all that it can, take the place of the first one.
+    fn restart(self, programs: &Path, dir: &Path, background: &RefCell<Background>) -> Result<Self> {
+        heading("The service goes on as the whole program, where the first one ended");
+        let Self { service, url, cluster, infra_env } = self;
+        drop(service);
+        let listen = url.strip_prefix("http://").context("the service told no address")?;
+        let (service, url) = serve(programs, dir, listen, background)?;
+        Ok(Self { service, url, cluster, infra_env })
+    }
+
+    /// Discovers this machine, and installs another cluster; begins with what was not shown yet.
     pub fn show(
         begun: Option<Self>,
         programs: &Path,
@@ -85,7 +104,10 @@ impl Simulated {
         hurry: bool,
         background: &RefCell<Background>,
     ) -> Result<Self> {
-        let shown = begun.map_or_else(|| Self::begin(programs, dir, background), Ok)?;
+        let shown = match begun {
+            Some(begun) => begun.restart(programs, dir, background)?,
+            None => Self::begin(programs, dir, hurry, background)?,
+        };
         let Self { url, cluster, infra_env, .. } = &shown;
         let cli =
             Cli { program: programs.join("assisted"), url: url.clone(), dir: dir.to_owned(), background };
@@ -103,10 +125,7 @@ impl Simulated {
         heading("What happened");
         cli.show(&["event", "list", "--cluster", cluster], COMMAND)?;
         drop(agent);
-        let speed = if hurry { SPEED_ONCE } else { SPEED };
-        for (name, topology, control_plane) in CLUSTERS {
-            install(&cli, name, topology, control_plane, speed)?;
-        }
+        install(&cli, SECOND, hurry)?;
         let missing = if ui::is_built()? { "" } else { " says how to get it (cargo xtask ui)" };
         println!("\nThe UI:  {}{missing}", cli.url);
         println!("The API: {0}  its documentation: {0}/docs", cli.url);
@@ -125,7 +144,9 @@ impl Simulated {
 }
 
 /// Installs a cluster on simulated hosts, and watches it.
-fn install(cli: &Cli<'_>, name: &str, topology: &str, control_plane: &str, speed: &str) -> Result<()> {
+fn install(cli: &Cli<'_>, shape: Shape, hurry: bool) -> Result<()> {
+    let Shape { name, topology, control_plane } = shape;
+    let speed = if hurry { SPEED_ONCE } else { SPEED };
     heading(&format!("An installation on simulated hosts: {name}"));
     let (cluster, infra_env) = cli.cluster(name, &["--control-plane-count", control_plane])?;
     let simulate = ["simulate", "--topology", topology, "--cluster", &cluster, "--infra-env", &infra_env];
@@ -137,11 +158,15 @@ fn install(cli: &Cli<'_>, name: &str, topology: &str, control_plane: &str, speed
     cli.show(&["cluster", "download", name, "kubeconfig", "--to", &format!("kubeconfig-{name}")], COMMAND)
 }
 
-/// Starts the service on a free port; gives its address once it is ready.
-fn serve(programs: &Path, dir: &Path, background: &RefCell<Background>) -> Result<(Running, String)> {
-    heading("The service, on SQLite");
+/// Starts the service where it is told to listen; gives its address once it is ready.
+fn serve(
+    programs: &Path,
+    dir: &Path,
+    listen: &str,
+    background: &RefCell<Background>,
+) -> Result<(Running, String)> {
     let log = dir.join("service.log");
-    let arguments = ["serve", "--listen", "127.0.0.1:0", "--generator", "simulation", "--data-dir"];
+    let arguments = ["serve", "--listen", listen, "--generator", "simulation", "--data-dir"];
     let mut command = tied(programs.join("assisted"));
     let mut service = Running::start(command.args(arguments).arg(dir.join("data")), &log)
         .context("can't start the service")?;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::results::{Skip, Sum, skips, sum};
-use crate::run::{cargo, print_line, status, tied};
+use crate::run::{OPTIMISE, cargo, print_line, status, tied};
 
 /// A test program.
 #[derive(Clone, Debug)]
@@ -67,6 +67,7 @@ impl Binary {
     fn command(&self, python: &Path) -> Command {
         let mut command = tied(&self.program);
         command.current_dir(&self.dir).env("CARGO_MANIFEST_DIR", &self.dir).env("ASSISTED_PYTHON", python);
+        command.env(OPTIMISE, "1");
         command
     }
 

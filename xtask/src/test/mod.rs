@@ -18,7 +18,7 @@ use anyhow::{Result, bail};
 use assisted_lab_tools::cluster_api::{NEWEST, OLDEST};
 use clap::Args;
 
-use crate::run::{cache, cargo, program_without_kubernetes, programs, root, step, target_dir};
+use crate::run::{cache, cargo, lean_programs, optimise_for_tests, programs, root, step, target_dir};
 use crate::{book, check_citations, check_deps, check_recipes, check_shell, contract, dist, docs, setup, ui};
 use binaries::{Binary, What, compiler_lints};
 use needs::{
@@ -99,6 +99,7 @@ struct Run {
 
 /// Runs the checks and the tests; a table of what took how long and a line with the sum of all results come last.
 pub fn run(test: Test) -> Result<()> {
+    optimise_for_tests();
     let (began, processors) = (Instant::now(), Processors::now());
     let target = target_dir()?;
     let run = Arc::new(Run {
@@ -145,7 +146,7 @@ impl Run {
         stages.extend([
             self.stage(UI, &[PACKAGES], Kind::Other, ui::run),
             self.stage(PROGRAMS, before_programs, Kind::Cargo, || {
-                program_without_kubernetes()?;
+                lean_programs()?;
                 programs().map(drop)
             }),
             self.stage(CHROMIUM, &[PACKAGES], Kind::Other, ui::browser),

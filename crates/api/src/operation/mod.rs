@@ -63,12 +63,17 @@ pub enum StartError {
     Route(#[from] matchit::InsertError),
 }
 
+/// The answer of a web UI to a request, if it is one for a page or a file of it: `assisted_ui::answer`. It is given by the program, so that
+/// neither waits for the other to be built.
+pub type Ui = fn(&Method, path: &str, &HeaderMap) -> Option<::http::Response<Bytes>>;
+
 /// The whole API; a clone is another handle on the same one.
 #[derive(Clone)]
 pub struct Api {
     parts: Arc<Parts>,
     /// Whether it gives out iPXE scripts and nothing else.
     ipxe_only: bool,
+    ui: Option<Ui>,
 }
 
 struct Parts {
@@ -125,7 +130,13 @@ impl Api {
             timeouts,
             stopping: CancellationToken::new(),
         };
-        Ok(Self { parts: Arc::new(parts), ipxe_only: false })
+        Ok(Self { parts: Arc::new(parts), ipxe_only: false, ui: None })
+    }
+
+    /// The same with a web UI where no operation has the path.
+    #[must_use]
+    pub fn with_ui(self, ui: Ui) -> Self {
+        Self { ui: Some(ui), ..self }
     }
 
     /// The same for a plain listener beside one that speaks TLS: of all operations only the one by which firmware, which
@@ -217,8 +228,7 @@ impl Api {
         if self.ipxe_only || other.into_iter().any(routed) {
             return None;
         }
-        assisted_ui::answer(method, path, headers)
-            .map(|answer| answer.map(|body| Either::Left(Full::new(body))))
+        self.ui?(method, path, headers).map(|answer| answer.map(|body| Either::Left(Full::new(body))))
     }
 
     /// What is answered without an operation, and without authentication.

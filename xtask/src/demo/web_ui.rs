@@ -1,0 +1,60 @@
+//! The web UI, made at low priority beside the first build, which needs nothing of it.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::background::Background;
+use crate::run::{at_low_priority, finish, tail};
+use crate::ui;
+
+/// How long it may take, with packages to be fetched.
+const LIMIT: Duration = Duration::from_secs(20 * 60);
+
+/// Between two lines while it is waited for.
+const TELL: Duration = Duration::from_secs(30);
+
+/// `cargo xtask ui`, running.
+pub struct WebUi {
+    child: Child,
+    log: PathBuf,
+}
+
+impl WebUi {
+    /// Begins.
+    pub fn begin(dir: &Path) -> Result<Self> {
+        if !ui::has_node() {
+            bail!("there is no Node with npm here");
+        }
+        let log = dir.join("ui.log");
+        let told = File::create(&log).with_context(|| format!("can't write {}", log.display()))?;
+        let mut command = at_low_priority("19", std::env::current_exe()?);
+        command.arg("ui").stdin(Stdio::null()).stdout(told.try_clone()?).stderr(told);
+        let child = command.spawn().context("can't start to make the web UI")?;
+        Ok(Self { child, log })
+    }
+
+    /// Waits until it is made.
+    pub fn end(mut self, background: &RefCell<Background>) -> Result<()> {
+        let (begun, mut told) = (Instant::now(), Instant::now());
+        let status = finish(&mut self.child, "the build of the web UI", LIMIT, || {
+            background.borrow_mut().advance(true);
+            if told.elapsed() >= TELL {
+                told = Instant::now();
+                println!(
+                    "waiting for the web UI for {} s; its log: {}",
+                    begun.elapsed().as_secs(),
+                    self.log.display()
+                );
+            }
+        })?;
+        if !status.success() {
+            bail!("it can't be built ({status})\n{}", tail(&self.log));
+        }
+        Ok(())
+    }
+}
