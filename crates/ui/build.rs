@@ -42,11 +42,13 @@ fn main() -> io::Result<()> {
     fs::write(out.join("files.rs"), table)
 }
 
-/// The folder that Cargo builds into: it leaves these files there, the first of them only in a folder that it has made.
+/// The folder that Cargo builds into: it leaves these files there, the first of them only in a folder that it has made. Where it builds for
+/// a named target, it marks the folder of that, too, which is directly below.
 fn target_dir(out: &Path) -> PathBuf {
-    let marks = ["CACHEDIR.TAG", ".rustc_info.json"];
-    let marked = out.ancestors().find(|folder| marks.iter().any(|mark| folder.join(mark).is_file()));
-    marked.unwrap_or(out).to_owned()
+    let is_marked =
+        |folder: &&Path| ["CACHEDIR.TAG", ".rustc_info.json"].iter().any(|mark| folder.join(mark).is_file());
+    let nearest = out.ancestors().find(is_marked).unwrap_or(out);
+    nearest.parent().filter(is_marked).unwrap_or(nearest).to_owned()
 }
 
 /// The files below a folder, by their paths in it.

@@ -10,6 +10,7 @@ use clap::Args;
 use crate::debian::{self, Package, has_program};
 use crate::dist::{Machine, ships};
 use crate::run::{build, cargo, print_line, root, step, target_dir, tied};
+use crate::ui;
 
 /// Shells and tools in the image of the controller.
 const TOOLS: &[Package] = &[
@@ -126,6 +127,7 @@ impl Shipped {
     /// Builds all programs; the command that goes on.
     fn command(&self, what: &str) -> Result<Command> {
         debian::install(TOOLS)?;
+        ui::run().context("what ships has the web UI in it")?;
         let to = folder()?;
         for machine in &self.arch {
             build_into(*machine, &to.join(machine.name()))?;
