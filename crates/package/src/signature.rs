@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
+use assisted_base::pem::private_key;
 use assisted_oci::{Attached, Manifest};
 use assisted_wire::secret::Secret;
 use base64::Engine;
@@ -11,6 +12,7 @@ use p256::SecretKey;
 use p256::ecdsa::signature::Signer as _;
 use p256::ecdsa::{Signature, SigningKey};
 use p256::pkcs8::{DecodePrivateKey, EncodePublicKey, LineEnding};
+use rustls_pki_types::PrivateKeyDer;
 use serde_json::json;
 
 /// What is signed of an image.
@@ -26,14 +28,18 @@ impl Signer {
     /// # Errors
     /// It is another kind of key, or is locked by a password.
     pub fn from_pem(text: &Secret) -> Result<Self> {
+        // Also those of cosign's own form, which no other reader knows.
         if text.expose().contains("ENCRYPTED") {
             bail!(
                 "the key is locked by a password: give one that is not (openssl pkcs8 unlocks those that it made)"
             );
         }
-        let key =
-            SecretKey::from_pkcs8_pem(text.expose()).or_else(|_| SecretKey::from_sec1_pem(text.expose()));
-        let Ok(key) = key else {
+        let key = match private_key(text.expose().as_bytes()) {
+            Ok(PrivateKeyDer::Pkcs8(key)) => SecretKey::from_pkcs8_der(key.secret_pkcs8_der()).ok(),
+            Ok(PrivateKeyDer::Sec1(key)) => SecretKey::from_sec1_der(key.secret_sec1_der()).ok(),
+            Ok(_) | Err(_) => None,
+        };
+        let Some(key) = key else {
             bail!("the key is no private key of the curve P-256 in PEM form");
         };
         Ok(Self(key.into()))
@@ -74,7 +80,24 @@ impl Signer {
 
 #[cfg(test)]
 mod tests {
+    use p256::pkcs8::EncodePrivateKey;
+
     use super::*;
+
+    #[test]
+    fn keys_are_read_as_openssl_writes_them() {
+        let key = SecretKey::from_slice(&[7; 32]).unwrap();
+        let signer = Signer(key.clone().into());
+        let pkcs8 = key.to_pkcs8_pem(LineEnding::LF).unwrap();
+        let behind_parameters = format!(
+            "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n{}",
+            key.to_sec1_pem(LineEnding::CRLF).unwrap().as_str()
+        );
+        for text in [pkcs8.as_str(), behind_parameters.as_str()] {
+            let read = Signer::from_pem(&text.into()).unwrap();
+            assert_eq!(read.public_pem().unwrap(), signer.public_pem().unwrap());
+        }
+    }
 
     #[test]
     fn keys_that_cannot_sign_are_refused() {
