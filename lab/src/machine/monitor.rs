@@ -274,10 +274,23 @@ mod tests {
     }
 
     #[test]
+    fn a_panic_is_told_and_a_machine_that_goes_off_has_not_failed() {
+        let (mut qemu, _monitor, console, _machine) = connected();
+        qemu.says(r#"{"event": "SHUTDOWN", "data": {"guest": true, "reason": "guest-shutdown"}}"#);
+        qemu.says(r#"{"event": "GUEST_PANICKED", "data": {"action": "pause"}}"#);
+        // The first failure would stay.
+        assert_eq!(console.wait_for("ready", Instant::now() + SOON), Found::Stopped(Stop::Panicked));
+    }
+
+    #[test]
     fn a_stop_is_told_with_its_reason_and_a_pause_is_none() {
-        for (state, stop) in
-            [("internal-error", Some(Stop::InternalError)), ("io-error", Some(Stop::Io)), ("paused", None)]
-        {
+        for (state, stop) in [
+            ("internal-error", Some(Stop::InternalError)),
+            ("io-error", Some(Stop::Io)),
+            ("guest-panicked", Some(Stop::Panicked)),
+            ("watchdog", Some(Stop::Watchdog)),
+            ("paused", None),
+        ] {
             let (mut qemu, monitor, console, _machine) = connected();
             qemu.says(r#"{"event": "STOP"}"#);
             qemu.is_asked(r#"{"execute":"query-status","id":"state"}"#);
