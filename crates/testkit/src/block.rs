@@ -3,6 +3,25 @@
 /// What each command of a block begins with.
 const PROMPT: &str = "$ ";
 
+/// What people type.
+const PROGRAMS: &[&str] = &[
+    "apt",
+    "assisted",
+    "assisted-host",
+    "assisted-lab",
+    "cargo",
+    "clusterctl",
+    "cosign",
+    "curl",
+    "export",
+    "kubectl",
+    "make",
+    "oc",
+    "podman",
+    "sudo",
+    "systemctl",
+];
+
 /// What a block of commands takes, by the word behind `console`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
@@ -10,8 +29,10 @@ pub enum Needs {
     Nothing,
     /// `long`: machines, root, a network, or many minutes; tests of `--everything` run it.
     Everything,
-    /// `output`: it shows what an installation said, and is there to be read.
+    /// `output`: it shows what an installation said, too, and is there to be read.
     Reader,
+    /// `site`: what only its reader has, such as a rack, a hub or a registry. Tests look at the words of its commands, and run nothing.
+    Site,
 }
 
 /// A block between fences.
@@ -38,12 +59,11 @@ impl Block {
     pub fn needs(&self) -> Result<Option<Needs>, String> {
         let mut words = self.info.split_whitespace();
         if words.next() != Some("console") {
-            let command = |line: &&String| {
-                [PROMPT, "assisted ", "assisted-host ", "cargo ", "sudo "]
-                    .iter()
-                    .any(|start| line.starts_with(start))
+            let is_command = |line: &&String| {
+                let program = line.split_whitespace().next().unwrap_or_default();
+                line.starts_with(PROMPT) || PROGRAMS.contains(&program)
             };
-            return match self.lines.iter().find(command) {
+            return match self.lines.iter().find(is_command) {
                 None => Ok(None),
                 Some(line) => Err(format!("{line:?} is a command: its block begins with ```console")),
             };
@@ -51,8 +71,14 @@ impl Block {
         let needs = match words.collect::<Vec<_>>().as_slice() {
             [] => Needs::Nothing,
             ["long"] => Needs::Everything,
-            ["output"] => return Ok(Some(Needs::Reader)),
-            other => return Err(format!("{other:?} is no reason not to run it: long or output")),
+            ["site"] => Needs::Site,
+            ["output"] => {
+                return match self.lines.iter().find(|line| !line.starts_with(PROMPT)) {
+                    Some(_) => Ok(Some(Needs::Reader)),
+                    None => Err("it has no output".to_owned()),
+                };
+            }
+            other => return Err(format!("{other:?} is no reason not to run it: long, site or output")),
         };
         match self.lines.iter().find(|line| !line.starts_with(PROMPT)) {
             None => Ok(Some(needs)),
@@ -105,6 +131,11 @@ mod tests {
         assert_eq!(found[0].commands().collect::<Vec<_>>(), ["one", "two"]);
         assert_eq!(found[0].needs(), Ok(Some(Needs::Everything)));
         assert_eq!((found[1].info.as_str(), found[1].needs()), ("", Ok(None)));
+        let needs = |text: &str| blocks("a.md", text).unwrap()[0].needs();
+        assert_eq!(needs("```console site\n$ make\n```\n"), Ok(Some(Needs::Site)));
+        assert_eq!(needs("```console output\n$ make\ndone\n```\n"), Ok(Some(Needs::Reader)));
+        assert_eq!(needs("```console output\n$ make\n```\n").unwrap_err(), "it has no output");
+        assert!(needs("```\nkubectl apply -k .\n```\n").unwrap_err().contains("its block begins with"));
         assert_eq!(blocks("a.md", "\n```console\n$ one\n").unwrap_err(), "a.md:2: a block is not closed");
     }
 }

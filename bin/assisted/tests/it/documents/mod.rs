@@ -121,6 +121,64 @@ fn every_block_of_commands_is_typed_or_says_why_not() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What stands in for programs where commands are looked at and not run: ours say whether they have such a command with such options, and
+/// of what is given to others, files of the checkout have to be there.
+const LOOKED_AT: &str = r#"
+look() { "$@" --help > /dev/null; }
+assisted() { look "$PROGRAMS/assisted" "$@"; }
+assisted-host() { look "$PROGRAMS/assisted-host" "$@"; }
+assisted-lab() { look "$PROGRAMS/assisted-lab" "$@"; }
+cargo() { if [ "$1" = xtask ]; then shift; look "$PROGRAMS/xtask" "$@"; else command cargo "$@" -h > /dev/null; fi; }
+files() {
+    for word in "$@"; do
+        case "$word" in
+            deploy/*|docs/*) [ -e "$ROOT/$word" ] || { echo "there is no $word"; return 1; } ;;
+        esac
+    done
+}
+make() { command make --dry-run --directory "$ROOT" "$@" > /dev/null; }
+kubectl() { files "$@"; }
+apt() { files "$@"; }
+cat() { :; }
+cd() { [ -d "$ROOT/$1" ]; }
+cosign() { :; }
+curl() { :; }
+journalctl() { :; }
+jq() { :; }
+npm() { :; }
+npx() { :; }
+systemctl() { :; }
+tail() { :; }
+"#;
+
+/// A command that needs what only its reader has is one that exists: its options do, too, and its files.
+#[test]
+fn commands_that_nobody_types_here_exist() {
+    let programs = built("assisted").unwrap().parent().unwrap().to_owned();
+    let dir = tempfile::tempdir().unwrap();
+    let mut wrong = Vec::new();
+    for document in documents() {
+        let is_looked_at =
+            |block: &Block| matches!(block.needs().unwrap(), Some(Needs::Site | Needs::Reader));
+        for block in blocks(&document).into_iter().filter(is_looked_at) {
+            for command in block.commands() {
+                let output = Command::new("bash")
+                    .args(["-c", &format!("{LOOKED_AT}\n{command}")])
+                    .current_dir(dir.path())
+                    .env("ROOT", root())
+                    .env("PROGRAMS", &programs)
+                    .output()
+                    .unwrap();
+                if !output.status.success() {
+                    let said = text(&[output.stdout, output.stderr].concat());
+                    wrong.push(format!("{}: $ {command}\n{said}", block.place()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn the_readme_leads_to_a_kubeconfig() {
     // What it builds is found by what it says, and by nothing else.
