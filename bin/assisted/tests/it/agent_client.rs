@@ -185,4 +185,5 @@ fn a_cluster_that_is_there_is_imported() {
     iso.done("importCluster", &named);
     let cluster = &iso.service.json(&["cluster", "list"])[0];
     assert_eq!((&cluster["kind"], &cluster["status"]), (&json!("AddHostsCluster"), &json!("adding-hosts")));
+    assert_eq!(cluster["status_info"], "cluster is adding hosts to existing OCP cluster");
 }
