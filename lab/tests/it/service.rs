@@ -39,7 +39,7 @@ impl Service {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("pull-secret"), PULL_SECRET).unwrap();
         std::fs::create_dir(dir.path().join("programs")).unwrap();
-        // As it ships.
+        // As it ships, but in CI, which does not optimise it.
         std::fs::copy(built_for_hosts().unwrap(), dir.path().join("programs/assisted-host-x86_64")).unwrap();
         let (program, forward) = (built("assisted").unwrap(), Forward::new());
         let server = Self::serve(&program, dir.path(), &forward, "http", &[]);
