@@ -1,7 +1,8 @@
 //! The kinds of objects that an OpenShift cluster has beside Kubernetes' own. Tests and the lab's cluster define them at a real API, so that it
 //! refuses what a real cluster's would: a wrong type, a missing member, a status in the wrong place.
 //!
-//! They are written here, in the fields that this project writes and reads; the published definitions are not copied.
+//! They are written here, in the fields that this project writes and reads, and held against the published definitions; tests of programs use
+//! those where they are kept (`crates/crd`).
 
 pub mod metal3;
 mod outcome;
@@ -12,7 +13,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 pub use outcome::{Outcome, Outcomes};
-pub use published::folder;
 pub use schema::{SchemaError, schema};
 
 const KINDS: &str = include_str!("kinds.yaml");

@@ -1,36 +1,38 @@
-//! The published definitions of kinds, where they are at hand: they are others', and no part of this project.
+//! The published definitions of kinds. `crates/crd` keeps those that the product uses, without what they say to people; whole ones, and more
+//! of them, may be at hand beside the checkout.
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{Error, Kind};
 
 /// Names another folder than that of the workspace.
 const VARIABLE: &str = "ASSISTED_PUBLISHED_CRDS";
 
-/// The folder with published definitions: in a folder for each group a file for each kind, `GROUP_PLURAL.yaml`.
-pub fn folder() -> PathBuf {
-    match std::env::var_os(VARIABLE) {
-        Some(folder) => folder.into(),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference/crds"),
-    }
+/// A folder of the workspace or beside it.
+fn below(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
 impl Kind {
-    /// The published definition, if it is at hand.
+    /// The published definition, if it is at hand or kept.
     ///
     /// # Errors
     /// It is no YAML.
     pub fn published(&self) -> Result<Option<Value>, Error> {
-        let name = format!("{0}/{0}_{1}.yaml", self.group, self.plural);
-        match std::fs::read_to_string(folder().join(name)) {
+        let whole =
+            std::env::var_os(VARIABLE).map_or_else(|| below("../shared/reference/crds"), PathBuf::from);
+        let whole = whole.join(format!("{0}/{0}_{1}.yaml", self.group, self.plural));
+        let kept = below("crates/crd/definitions").join(format!("{}/{}.yaml", self.group, self.plural));
+        match std::fs::read_to_string(whole).or_else(|_| std::fs::read_to_string(kept)) {
             Ok(text) => Ok(Some(serde_yaml_ng::from_str(&text)?)),
             Err(_) => Ok(None),
         }
     }
 
-    /// The published definition as an API takes it where nothing converts objects between versions: with this version alone.
+    /// The published definition as an API takes it where nothing converts objects between versions: with this version alone. Of some the
+    /// published ones have lost that their status is a subresource, as clusters have it.
     ///
     /// # Errors
     /// It is no YAML.
@@ -42,6 +44,9 @@ impl Kind {
             for version in versions {
                 version["served"] = true.into();
                 version["storage"] = true.into();
+                if self.status {
+                    version["subresources"] = json!({"status": {}});
+                }
             }
         }
         if let Some(spec) = spec.as_object_mut() {

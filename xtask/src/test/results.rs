@@ -30,10 +30,6 @@ const MAY_SKIP: &[(&str, &str)] = &[
         "there is no openshift-install that could be had without an account at a vendor: OPENSHIFT_INSTALL names one where there is",
     ),
     (
-        "ours_say_what_the_published_ones_say",
-        "the published definitions are others' files and not part of this project: ASSISTED_PUBLISHED_CRDS names their folder",
-    ),
-    (
         "published::ours_say_what_the_published_ones_say",
         "the published definitions are kept without their descriptions; ASSISTED_PUBLISHED_CRDS names the folder of the whole ones",
     ),

@@ -115,7 +115,7 @@ fn condition_of(name: &str, message: &str) -> Value {
 /// Says that a schema takes any field.
 const OPEN: &str = "x-kubernetes-preserve-unknown-fields";
 
-/// The definition of a kind that an operator brings: the published one, where it is at hand.
+/// The definition of a kind: the published one, where it is at hand.
 fn definition(kind: &Kind) -> Value {
     kind.published_alone().unwrap().unwrap_or_else(|| kind.definition().unwrap())
 }
@@ -157,7 +157,7 @@ impl World {
         kinds.retain(|kind| KINDS.contains(&kind.kind.as_str()));
         assert_eq!(kinds.len(), KINDS.len());
         let world = Self { kube, admin, kinds };
-        world.define_kinds(&world.kinds, |kind| kind.definition().unwrap()).await;
+        world.define_kinds(&world.kinds, definition).await;
         for name in NAMESPACES {
             world.namespace(name).await;
         }
