@@ -23,9 +23,19 @@ pub struct Target {
     pub path: String,
 }
 
+/// What clients do with what they get.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// As little as can be, so that the server is measured: without TLS the kernel throws it away.
+    Discards,
+    /// They read it, as programs do, into a buffer of 1 MiB.
+    Reads,
+}
+
 /// How.
 pub struct Load {
     pub clients: usize,
+    pub kind: Kind,
     pub time: Duration,
     pub tls: Option<Arc<ClientConfig>>,
 }
@@ -37,7 +47,12 @@ pub struct Measured {
     pub rate: f64,
     /// CPU seconds of the server for each GB.
     pub cpu: f64,
+    /// How long a client that came beside the others waited for its first byte: the median, and the longest.
+    pub first_byte: (Duration, Duration),
 }
+
+/// Between two clients that come beside the others.
+const ARRIVALS: Duration = Duration::from_millis(50);
 
 impl Load {
     /// Downloads for a while.
@@ -48,21 +63,45 @@ impl Load {
         let before = cpu(pids)?;
         let started = Instant::now();
         let end = started + self.time;
+        let kind = self.kind;
         let workers: Vec<_> = streams
             .into_iter()
             .map(|stream| {
                 let (target, total) = (target.clone(), Arc::clone(&total));
-                let work = move || stream.download(&target, end, &total);
+                let work = move || stream.download(&target, kind, end, &total);
                 thread::Builder::new().stack_size(256 << 10).spawn(work)
             })
             .collect::<std::io::Result<_>>()?;
+        let mut waited = self.arrive(target, end)?;
         for worker in workers {
             worker.join().map_err(|_| anyhow::anyhow!("a client panicked"))??;
         }
         let seconds = started.elapsed().as_secs_f64();
         let gigabytes = total.load(Ordering::Relaxed) as f64 / 1e9;
         ensure!(gigabytes > 0.0, "nothing was downloaded");
-        Ok(Measured { rate: gigabytes / seconds, cpu: (cpu(pids)? - before) / gigabytes })
+        waited.sort_unstable();
+        let longest = *waited.last().context("nobody came beside the others")?;
+        Ok(Measured {
+            rate: gigabytes / seconds,
+            cpu: (cpu(pids)? - before) / gigabytes,
+            first_byte: (waited[waited.len() / 2], longest),
+        })
+    }
+
+    /// Comes beside the others now and then: how long each waits for its first byte.
+    fn arrive(&self, target: &Target, end: Instant) -> Result<Vec<Duration>> {
+        let mut waited = Vec::new();
+        while Instant::now() < end {
+            let mut client = self.open(target)?;
+            let asked = Instant::now();
+            client.ask(target)?;
+            client.head()?;
+            client.take(&mut [0], Kind::Reads, 1)?;
+            waited.push(asked.elapsed());
+            drop(client);
+            thread::sleep(ARRIVALS);
+        }
+        Ok(waited)
     }
 
     /// Opens downloads that stay in their middle until they are dropped.
@@ -111,14 +150,14 @@ pub struct Client {
 }
 
 impl Client {
-    fn download(mut self, target: &Target, end: Instant, total: &AtomicU64) -> Result<()> {
-        // Not written to over plain HTTP, so it takes no memory.
+    fn download(mut self, target: &Target, kind: Kind, end: Instant, total: &AtomicU64) -> Result<()> {
+        // Not written to by who discards over plain HTTP, so that it takes no memory.
         let mut buffer = vec![0; PIECE];
         loop {
             self.ask(target)?;
             let mut left = self.head()?;
             while left > 0 {
-                let count = self.take(&mut buffer, left)?;
+                let count = self.take(&mut buffer, kind, left)?;
                 total.fetch_add(count, Ordering::Relaxed);
                 left -= count;
                 if Instant::now() >= end {
@@ -154,12 +193,13 @@ impl Client {
         Ok(length.context("no length")?.trim().parse()?)
     }
 
-    /// Takes bytes: without TLS the kernel throws them away.
-    fn take(&mut self, buffer: &mut [u8], most: u64) -> Result<u64> {
+    /// Takes bytes.
+    fn take(&mut self, buffer: &mut [u8], kind: Kind, most: u64) -> Result<u64> {
+        let flags = if kind == Kind::Discards { RecvFlags::TRUNC } else { RecvFlags::empty() };
         let piece = buffer.len().min(usize::try_from(most)?);
         let count = match &mut self.stream {
             Stream::Plain(stream) => loop {
-                match rustix::net::recv(&*stream, &mut buffer[..piece], RecvFlags::TRUNC) {
+                match rustix::net::recv(&*stream, &mut buffer[..piece], flags) {
                     Ok((_, count)) => break count,
                     Err(error) if std::io::Error::from(error).kind() == ErrorKind::Interrupted => {}
                     Err(error) => bail!(error),

@@ -1,6 +1,7 @@
 //! `cargo xtask bench images`: what serving images costs, beside nginx on the same file, in the same run.
 //!
-//! Servers and clients share the machine, as they do in the goals. Clients take bytes as cheaply as they can.
+//! Servers and clients share the machine, as they do in the goals. Clients take bytes as cheaply as they can, so that the server is what is
+//! measured; and read them, as programs do.
 
 // The figures are what the program is for.
 #![allow(clippy::print_stdout)]
@@ -19,7 +20,7 @@ use assisted_wire::infra_env::HostStaticNetworkConfig;
 use clap::Parser;
 
 use crate::base::Base;
-use crate::load::{Load, Target};
+use crate::load::{Kind, Load, Measured, Target};
 use crate::nginx::Nginx;
 use crate::service::{ImageService, Service};
 
@@ -76,40 +77,49 @@ fn main() -> Result<()> {
         let theirs = Target { address: nginx.address, path: base.name() };
         let scheme = if secure { "HTTPS" } else { "HTTP" };
         println!(
-            "\n{scheme:30} {:>16} {:>16} {:>7} {:>14} {:>14} {:>7}",
+            "\n{scheme:24} {:>11} {:>11} {:>7} {:>11} {:>11} {:>7}   first byte beside them: median, longest",
             "ours", "nginx", "ratio", "ours", "nginx", "ratio"
         );
-        for clients in &cli.clients {
-            let load = Load { clients: *clients, time, tls: tls.map(base::Certificate::trust).transpose()? };
-            // Alternating, and the better of two: what disturbs the machine disturbs both.
-            let mut best: [Option<load::Measured>; 2] = [None, None];
-            for _ in 0..2 {
-                for (slot, target, pids) in [(0, &ours, images.pids()), (1, &theirs, nginx.pids()?)] {
-                    let measured = load.run(target, &pids)?;
-                    if best[slot].is_none_or(|best| measured.rate > best.rate) {
-                        best[slot] = Some(measured);
+        for (kind, name) in [(Kind::Discards, ""), (Kind::Reads, " that read")] {
+            for clients in &cli.clients {
+                let tls = tls.map(base::Certificate::trust).transpose()?;
+                let load = Load { clients: *clients, kind, time, tls };
+                // Alternating, and the better of two: what disturbs the machine disturbs both.
+                let mut best: [Option<Measured>; 2] = [None, None];
+                for _ in 0..2 {
+                    for (slot, target, pids) in [(0, &ours, images.pids()), (1, &theirs, nginx.pids()?)] {
+                        let measured = load.run(target, &pids)?;
+                        if best[slot].is_none_or(|best| measured.rate > best.rate) {
+                            best[slot] = Some(measured);
+                        }
                     }
                 }
+                let [Some(ours), Some(theirs)] = best else { continue };
+                print_line(&format!("{clients} clients{name}"), &ours, &theirs);
             }
-            let [Some(ours), Some(theirs)] = best else { continue };
-            println!(
-                "{:30} {:>11.2} GB/s {:>11.2} GB/s {:>7.2} {:>9.3} s/GB {:>9.3} s/GB {:>7.2}",
-                format!("{clients} clients"),
-                ours.rate,
-                theirs.rate,
-                ours.rate / theirs.rate,
-                ours.cpu,
-                theirs.cpu,
-                ours.cpu / theirs.cpu
-            );
         }
         println!(
-            "{:30} {:>16} {:>16} {:>7} {:>14} {:>14} {:>7}",
-            "goal", "", "", ">= 0.9", "", "", "<= 1.15"
+            "{:24} {:>11} {:>11} {:>7} {:>11} {:>11} {:>7}   as nginx",
+            "goal", "", "", ">= 1.0", "", "", "<= 1.15"
         );
         memory(&cli, &images, tls)?;
     }
     Ok(())
+}
+
+fn print_line(what: &str, ours: &Measured, theirs: &Measured) {
+    let first = |of: &Measured| format!("{:.1}, {:.1} ms", ms(of.first_byte.0), ms(of.first_byte.1));
+    println!(
+        "{what:24} {:>6.2} GB/s {:>6.2} GB/s {:>7.2} {:>6.3} s/GB {:>6.3} s/GB {:>7.2}   {}; nginx {}",
+        ours.rate,
+        theirs.rate,
+        ours.rate / theirs.rate,
+        ours.cpu,
+        theirs.cpu,
+        ours.cpu / theirs.cpu,
+        first(ours),
+        first(theirs)
+    );
 }
 
 /// How long it takes to make the settings of one host's network, with all that is checked.
@@ -163,6 +173,7 @@ fn memory(cli: &Cli, images: &ImageService, tls: Option<&base::Certificate>) -> 
             Target { address: images.address, path: "/boot-artifacts/rootfs?version=4.18".to_owned() };
         let load = Load {
             clients: *clients,
+            kind: Kind::Discards,
             time: Duration::from_secs(2),
             tls: tls.map(base::Certificate::trust).transpose()?,
         };
