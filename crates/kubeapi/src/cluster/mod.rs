@@ -76,10 +76,11 @@ impl<'a> ClusterSpec<'a> {
             }
             Some(secret) => {
                 let found = objects::pull_secret(objects, namespace, secret);
-                Some(found.map_err(|problem| {
-                    SyncError::backend(format!(
-                        "failed to validate pull secret for ClusterDeployment {name}/{namespace}: {problem}"
-                    ))
+                Some(found.map_err(|SyncError { class, text }| SyncError {
+                    class,
+                    text: format!(
+                        "failed to validate pull secret for ClusterDeployment {name}/{namespace}: {text}"
+                    ),
                 })?)
             }
         };

@@ -175,8 +175,13 @@ fn what_can_not_be_told_is_a_problem_of_its_writer_or_not_yet_one() {
         ),
         (
             aci(&json!({"apiVIP": "10.0.0.1", "apiVIPs": ["10.0.0.2"]})),
-            Class::Backend,
+            Class::Input,
             "failed to update network params: apiVIP must be the same as the first element of apiVIPs",
+        ),
+        (
+            aci(&json!({"ingressVIP": "10.0.0.1", "ingressVIPs": ["10.0.0.2"]})),
+            Class::Input,
+            "failed to update network params: ingressVIP must be the same as the first element of ingressVIPs",
         ),
     ] {
         let problem = created(&changes).unwrap_err();

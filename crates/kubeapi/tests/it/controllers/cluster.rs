@@ -211,6 +211,12 @@ async fn bad_objects_end_in_a_condition_that_says_what_to_do() {
             "Failed to get referenced ConfigMap",
         ),
         ("ntp", json!({"ntpSources": ["not a name"]}), "InputError", "NTP"),
+        (
+            "vips",
+            json!({"apiVIP": "192.0.2.5", "apiVIPs": ["192.0.2.6"]}),
+            "InputError",
+            "apiVIP must be the same as the first element of apiVIPs",
+        ),
     ] {
         deployment(&site, name).await;
         install(&site, name, fields).await;
