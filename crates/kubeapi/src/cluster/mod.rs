@@ -19,6 +19,7 @@ use assisted_wire::secret::Secret;
 pub use manifests::{CustomManifest, custom_manifests};
 pub use overrides::{Overrides, overrides};
 pub use update::Update;
+pub(crate) use update::given_fields;
 
 use crate::objects::{self, Objects};
 use crate::sync_error::SyncError;

@@ -8,10 +8,11 @@ use assisted_crd::labels::{annotation, finalizer as names};
 use assisted_kube::error::is_conflict;
 use assisted_kube::finalizer;
 use assisted_wire::cluster::ClusterStatus;
+use assisted_wire::cluster_params::{ClusterUpdateParams, RoleSet};
 use assisted_wire::manifest::ListManifests;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::Api;
 use kube::api::PostParams;
+use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::world::{RELEASE, Site, condition_of, until, wait};
@@ -188,6 +189,35 @@ async fn annotations_and_manifests_come_to_the_cluster_and_go() {
     let found = row(&site, "demo").await.cluster;
     assert_eq!((found.install_config_overrides, found.ignored_host_validations), Default::default());
     assert_eq!(manifests(&site, "demo").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn what_objects_gave_goes_with_their_fields() {
+    let site = Site::new("cluster-given").await;
+    site.pull_secret().await;
+    image_set(&site).await;
+    deployment(&site, "demo").await;
+    let given =
+        json!({"proxy": {"httpProxy": "http://proxy.example.com:3128"}, "ntpSources": ["a.example.com"]});
+    install(&site, "demo", given).await;
+    site.install_says("demo", "SpecSynced", "SyncOK").await;
+    let found = row(&site, "demo").await.cluster;
+    assert_eq!(found.http_proxy, "http://proxy.example.com:3128");
+    assert_eq!(found.ntp_sources, "a.example.com");
+    // What the objects never gave is the REST API's.
+    let params =
+        ClusterUpdateParams { hyperthreading: Some(RoleSet::Masters), ..ClusterUpdateParams::default() };
+    site.service.clusters().update(&site.caller(), found.id, params).await.unwrap();
+    site.merge::<AgentClusterInstall>("demo", json!({"spec": {"proxy": null, "ntpSources": null}})).await;
+    let shown = until(&site.api(), "demo", |object: &AgentClusterInstall| {
+        !object.annotations().contains_key(annotation::GIVEN_FIELDS)
+    })
+    .await;
+    assert!(finalizer::has(&shown.metadata, names::AGENT_CLUSTER_INSTALL));
+    let found = row(&site, "demo").await.cluster;
+    assert_eq!((found.http_proxy.as_str(), found.ntp_sources.as_str()), ("", ""));
+    assert_eq!(found.hyperthreading, Some(RoleSet::Masters));
+    assert_eq!(condition_of(&shown, "SpecSynced").0, "SyncOK");
 }
 
 #[tokio::test]
