@@ -221,6 +221,41 @@ async fn what_objects_gave_goes_with_their_fields() {
 }
 
 #[tokio::test]
+async fn mirrors_change_with_their_config_map_alone() {
+    let site = Site::new("mirrors").await;
+    site.pull_secret().await;
+    image_set(&site).await;
+    let conf = |mirror: &str| {
+        let text =
+            format!("[[registry]]\nlocation = \"quay.io\"\n[[registry.mirror]]\nlocation = \"{mirror}\"\n");
+        json!({"data": {"registries.conf": text}})
+    };
+    let mut first = conf("one.example.com");
+    first["metadata"] = json!({});
+    site.create::<ConfigMap>("mirrors", first).await;
+    let reference = json!({"mirrorRegistryRef": {"name": "mirrors", "namespace": site.namespace}});
+    deployment(&site, "demo").await;
+    install(&site, "demo", reference.clone()).await;
+    site.infra_env("pool", reference).await;
+    let mirrors = async || {
+        let cluster = site.service.clusters().of_object(&site.key("demo")).await.unwrap();
+        let infra_env = site.service.infra_envs().of_object(&site.key("pool")).await.unwrap();
+        let both = [cluster?.mirror_registry, infra_env?.mirror_registry];
+        Some(both.map(|mirrors| mirrors.map_or_else(String::new, |mirrors| mirrors.registries_conf)))
+    };
+    let are = |found: Option<[String; 2]>, mirror: &str| {
+        found.is_some_and(|both| both.iter().all(|conf| conf.contains(mirror)))
+    };
+    wait("the mirrors do not come", || async { are(mirrors().await, "one.example.com") }).await;
+    site.merge::<ConfigMap>("mirrors", conf("two.example.com")).await;
+    wait("the mirrors stay", || async { are(mirrors().await, "two.example.com") }).await;
+    let none = json!({"spec": {"mirrorRegistryRef": null}});
+    site.merge::<AgentClusterInstall>("demo", none.clone()).await;
+    site.merge::<InfraEnv>("pool", none).await;
+    wait("the mirrors do not go", || async { mirrors().await == Some([String::new(), String::new()]) }).await;
+}
+
+#[tokio::test]
 async fn bad_objects_end_in_a_condition_that_says_what_to_do() {
     let site = Site::new("bad").await;
     site.pull_secret().await;
