@@ -56,6 +56,8 @@ pub mod annotation {
     /// AgentClusterInstall: ids of validations, separated by commas.
     pub const IGNORED_CLUSTER_VALIDATIONS: &str = "agent-install.openshift.io/ignored-cluster-validations";
     pub const IGNORED_HOST_VALIDATIONS: &str = "agent-install.openshift.io/ignored-host-validations";
+    /// AgentClusterInstall, InfraEnv: which settings of the service came from its fields, separated by commas; they go with the fields.
+    pub const GIVEN_FIELDS: &str = "agent-install.openshift.io/given-fields";
     /// ClusterDeployment: holds its installation.
     pub const RECONCILE_PAUSE: &str = "hive.openshift.io/reconcile-pause";
     /// BareMetalHost: what begins with this tells what its Agent is to be.

@@ -13,6 +13,7 @@ pub mod classification;
 pub mod cluster;
 pub mod controllers;
 mod difference;
+mod given;
 pub mod host;
 pub mod infra_env;
 pub mod objects;

@@ -39,6 +39,14 @@ pub struct DescribedInfraEnv {
     pub internal_ignition: String,
 }
 
+/// A setting of an infra-env that no update takes away (service-api §5.3), but the object that gave it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lasting {
+    SshAuthorizedKey,
+    IgnitionConfigOverride,
+    NetworkDiscoveryDelay,
+}
+
 /// A host of an infra-env that an object describes.
 #[derive(Clone, Debug)]
 pub struct DescribedHost {

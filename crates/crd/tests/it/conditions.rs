@@ -163,8 +163,9 @@ fn keys_are_those_of_the_reference() {
             || REFERENCE.contains(&format!("nnotations `bmac.agent-install.openshift.io/{name}`"));
         assert!(is_named && theirs.insert(format!("bmac.agent-install.openshift.io/{name}")), "{name}");
     }
-    // Our own: which image a machine was given is remembered.
+    // Our own: which image a machine was given is remembered, and which settings an object gave.
     theirs.insert("preprovisioningimage.agent-install.openshift.io/given-image".to_owned());
+    theirs.insert("agent-install.openshift.io/given-fields".to_owned());
     assert_eq!(ours, theirs.iter().map(String::as_str).collect());
 }
 

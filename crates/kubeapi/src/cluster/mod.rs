@@ -19,6 +19,7 @@ use assisted_wire::secret::Secret;
 pub use manifests::{CustomManifest, custom_manifests};
 pub use overrides::{Overrides, overrides};
 pub use update::Update;
+pub(crate) use update::given_fields;
 
 use crate::objects::{self, Objects};
 use crate::sync_error::SyncError;
@@ -76,10 +77,11 @@ impl<'a> ClusterSpec<'a> {
             }
             Some(secret) => {
                 let found = objects::pull_secret(objects, namespace, secret);
-                Some(found.map_err(|problem| {
-                    SyncError::backend(format!(
-                        "failed to validate pull secret for ClusterDeployment {name}/{namespace}: {problem}"
-                    ))
+                Some(found.map_err(|SyncError { class, text }| SyncError {
+                    class,
+                    text: format!(
+                        "failed to validate pull secret for ClusterDeployment {name}/{namespace}: {text}"
+                    ),
                 })?)
             }
         };

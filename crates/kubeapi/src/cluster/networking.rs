@@ -125,7 +125,7 @@ fn addresses(list: &[String], single: &str, field: &str) -> Result<Vec<Ip>, Sync
     match list {
         [] if single.is_empty() => Ok(Vec::new()),
         [] => Ok(vec![ip(single)]),
-        [first, ..] if !single.is_empty() && ip(first) != ip(single) => Err(SyncError::backend(format!(
+        [first, ..] if !single.is_empty() && ip(first) != ip(single) => Err(SyncError::input(format!(
             "failed to update network params: {field} must be the same as the first element of {field}s"
         ))),
         list => Ok(list.iter().map(|text| ip(text)).collect()),

@@ -1,11 +1,14 @@
 //! The request that changes of a cluster what differs.
 
-use assisted_wire::cluster::{Cluster, IgnitionEndpoint};
+use assisted_crd::common::Proxy;
+use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstallSpec;
+use assisted_wire::cluster::{Cluster, DiskEncryption, IgnitionEndpoint};
 use assisted_wire::cluster_params::{ClusterUpdateParams, RoleSet};
 use assisted_wire::secret::Secret;
 
 use super::ClusterSpec;
 use crate::difference::{given_list, same_by, set};
+use crate::given::{or_emptied, was_given};
 use crate::sync_error::SyncError;
 use crate::text::{given, joined};
 
@@ -18,10 +21,31 @@ pub struct Update {
     pub changed: Vec<&'static str>,
 }
 
+/// Fields whose values go with those of the AgentClusterInstall, as the REST API calls them; the proxies are one.
+const PROXY: &str = "proxy";
+const NTP_SOURCES: &str = "ntp_sources";
+const SSH_KEY: &str = "ssh_public_key";
+const HYPERTHREADING: &str = "hyperthreading";
+const DISK_ENCRYPTION: &str = "disk_encryption";
+
+/// Those of them that an AgentClusterInstall gives.
+pub(crate) fn given_fields(spec: &AgentClusterInstallSpec) -> Vec<&'static str> {
+    let pools = spec.control_plane.is_some() || spec.arbiter.is_some() || !spec.compute.is_empty();
+    let encrypted = spec.disk_encryption.as_ref().and_then(|given| given.enable_on);
+    let fields = [
+        (PROXY, spec.proxy.is_some()),
+        (NTP_SOURCES, !spec.ntp_sources.is_empty()),
+        (SSH_KEY, !spec.ssh_public_key.is_empty()),
+        (HYPERTHREADING, pools),
+        (DISK_ENCRYPTION, encrypted.is_some_and(|roles| roles != RoleSet::None)),
+    ];
+    fields.into_iter().filter(|(_, is_given)| *is_given).map(|(field, _)| field).collect()
+}
+
 impl ClusterSpec<'_> {
-    /// The request that makes the cluster what its objects describe (kube-api §6.1.8). What the objects do not set stays as it
-    /// is; lists that are emptied leave the cluster's as they are. `pull_secret` is the cluster's own; without it, which is not
-    /// told by the REST API, it is not compared.
+    /// The request that makes the cluster what its objects describe (kube-api §6.1.8). What the objects never set stays as it is, and
+    /// what they set before goes; networks and addresses that are taken away leave the cluster's as they are. `pull_secret` is the
+    /// cluster's own; without it, which is not told by the REST API, it is not compared.
     ///
     /// # Errors
     /// The first field that can't be said in a request.
@@ -30,15 +54,17 @@ impl ClusterSpec<'_> {
         self.names(cluster, &mut update);
         self.networks(cluster, &mut update)?;
         let Update { mut params, mut changed } = update;
-        let spec = &self.install.spec;
+        let (spec, metadata) = (&self.install.spec, &self.install.metadata);
         set(&mut changed, "load_balancer", &mut params.load_balancer, self.load_balancer(), |wanted| {
             *wanted == cluster.load_balancer.clone().unwrap_or_default()
         });
         let wanted = given(&spec.ssh_public_key).map(|key| key.trim().to_owned());
-        set(&mut changed, "ssh_public_key", &mut params.ssh_public_key, wanted, |wanted| {
+        let wanted = or_emptied(wanted, metadata, SSH_KEY);
+        set(&mut changed, SSH_KEY, &mut params.ssh_public_key, wanted, |wanted| {
             *wanted == cluster.ssh_public_key.trim()
         });
-        set(&mut changed, "ntp_sources", &mut params.ntp_sources, joined(&spec.ntp_sources), |wanted| {
+        let wanted = or_emptied(joined(&spec.ntp_sources), metadata, NTP_SOURCES);
+        set(&mut changed, NTP_SOURCES, &mut params.ntp_sources, wanted, |wanted| {
             *wanted == cluster.ntp_sources
         });
         let wanted = Some(filled(self.ignition_endpoint.as_ref()));
@@ -49,17 +75,22 @@ impl ClusterSpec<'_> {
         set(&mut changed, "pull_secret", &mut params.pull_secret, wanted, |wanted| {
             pull_secret.is_none_or(|current| wanted == current)
         });
-        set(&mut changed, "hyperthreading", &mut params.hyperthreading, self.hyperthreading(), |wanted| {
+        let everywhere = || was_given(metadata, HYPERTHREADING).then_some(RoleSet::All);
+        let wanted = self.hyperthreading().or_else(everywhere);
+        set(&mut changed, HYPERTHREADING, &mut params.hyperthreading, wanted, |wanted| {
             *wanted == cluster.hyperthreading.unwrap_or(RoleSet::All)
         });
         // The type alone: what an external platform is called can't change.
         set(&mut changed, "platform", &mut params.platform, self.platform()?, |wanted| {
             cluster.platform.as_ref().is_some_and(|current| wanted.r#type == current.r#type)
         });
-        set(&mut changed, "disk_encryption", &mut params.disk_encryption, self.disk_encryption(), |wanted| {
-            *wanted == cluster.disk_encryption.clone().unwrap_or_default()
+        let wanted = self.disk_encryption().or_else(|| was_given(metadata, DISK_ENCRYPTION).then(nowhere));
+        set(&mut changed, DISK_ENCRYPTION, &mut params.disk_encryption, wanted, |wanted| {
+            let current = cluster.disk_encryption.clone().unwrap_or_default();
+            *wanted == current || is_nowhere(wanted) && is_nowhere(&current)
         });
-        if let Some(proxy) = spec.proxy.clone() {
+        let no_proxy = || was_given(metadata, PROXY).then(Proxy::default);
+        if let Some(proxy) = spec.proxy.clone().or_else(no_proxy) {
             let fields = [
                 ("http_proxy", &mut params.http_proxy, proxy.http_proxy, &cluster.http_proxy),
                 ("https_proxy", &mut params.https_proxy, proxy.https_proxy, &cluster.https_proxy),
@@ -128,6 +159,15 @@ impl ClusterSpec<'_> {
         });
         Ok(())
     }
+}
+
+/// Disks that nothing encrypts.
+fn nowhere() -> DiskEncryption {
+    DiskEncryption { enable_on: Some(RoleSet::None), ..DiskEncryption::default() }
+}
+
+fn is_nowhere(encryption: &DiskEncryption) -> bool {
+    encryption.enable_on.is_none_or(|roles| roles == RoleSet::None)
 }
 
 /// An endpoint with each of its fields; one that is not there is an empty one, which also takes a current one away.

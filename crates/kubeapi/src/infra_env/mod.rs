@@ -10,6 +10,7 @@ use assisted_wire::secret::Secret;
 
 pub use create::Cluster;
 pub use update::Update;
+pub(crate) use update::given_fields;
 
 use crate::objects::{self, Objects};
 use crate::sync_error::SyncError;

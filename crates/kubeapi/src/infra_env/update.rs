@@ -1,5 +1,7 @@
 //! The request that changes of an infra-env what differs.
 
+use assisted_crd::agent_install::infra_env as crd;
+use assisted_service::object::Lasting;
 use assisted_wire::infra_env::{
     HostStaticNetworkConfig, InfraEnv, InfraEnvUpdateParams, KernelArguments, MacInterfaceMap, Proxy,
 };
@@ -7,6 +9,7 @@ use serde_json::Value;
 
 use super::InfraEnvSpec;
 use crate::difference::set;
+use crate::given::{or_emptied, was_given};
 use crate::sync_error::SyncError;
 use crate::text::{given, joined};
 
@@ -17,36 +20,66 @@ pub struct Update {
     pub params: InfraEnvUpdateParams,
     /// The fields that differ, as the REST API calls them.
     pub changed: Vec<&'static str>,
+    /// What the object gives no more, and no request takes away.
+    pub taken_away: Vec<Lasting>,
+}
+
+/// Fields whose values go with those of the object, as the REST API calls them.
+const PROXY: &str = "proxy";
+const ADDITIONAL_NTP_SOURCES: &str = "additional_ntp_sources";
+const NTP_SOURCES: &str = "ntp_sources";
+const TRUST_BUNDLE: &str = "additional_trust_bundle";
+const SSH_KEY: &str = "ssh_authorized_key";
+const IGNITION: &str = "ignition_config_override";
+const DELAY: &str = "network_discovery_delay_seconds";
+
+/// Those of them that an object gives.
+pub(crate) fn given_fields(spec: &crd::InfraEnvSpec) -> Vec<&'static str> {
+    let fields = [
+        (PROXY, spec.proxy.is_some()),
+        (ADDITIONAL_NTP_SOURCES, !spec.additional_ntp_sources.is_empty()),
+        (NTP_SOURCES, !spec.ntp_sources.is_empty()),
+        (TRUST_BUNDLE, !spec.additional_trust_bundle.trim().is_empty()),
+        (SSH_KEY, !spec.ssh_authorized_key.trim().is_empty()),
+        (IGNITION, !spec.ignition_config_override.is_empty()),
+        (DELAY, spec.network_discovery_delay_seconds.is_some()),
+    ];
+    fields.into_iter().filter(|(_, is_given)| *is_given).map(|(field, _)| field).collect()
 }
 
 impl InfraEnvSpec<'_> {
-    /// The request that makes the infra-env what its object describes (kube-api §6.3.3). What the object does not set stays as it
-    /// is, but for kernel arguments and static networks, which go when the object has none any more.
+    /// The request that makes the infra-env what its object describes (kube-api §6.3.3). What the object never set stays as it is,
+    /// but for kernel arguments and static networks, which go when the object has none; what it set before goes.
     ///
     /// # Errors
     /// `Input` with the first field that is not one of its values.
     pub fn update(&self, infra_env: &InfraEnv) -> Result<Update, SyncError> {
-        let spec = &self.object.spec;
-        let Update { mut params, mut changed } = Update::default();
+        let (spec, metadata) = (&self.object.spec, &self.object.metadata);
+        let Update { mut params, mut changed, .. } = Update::default();
         params.pull_secret = self.pull_secret.clone();
         let texts = [
             (
-                "additional_ntp_sources",
+                ADDITIONAL_NTP_SOURCES,
                 &mut params.additional_ntp_sources,
-                joined(&spec.additional_ntp_sources),
+                or_emptied(joined(&spec.additional_ntp_sources), metadata, ADDITIONAL_NTP_SOURCES),
                 infra_env.additional_ntp_sources.as_str(),
             ),
-            ("ntp_sources", &mut params.ntp_sources, joined(&spec.ntp_sources), &infra_env.ntp_sources),
             (
-                "ssh_authorized_key",
+                NTP_SOURCES,
+                &mut params.ntp_sources,
+                or_emptied(joined(&spec.ntp_sources), metadata, NTP_SOURCES),
+                &infra_env.ntp_sources,
+            ),
+            (
+                SSH_KEY,
                 &mut params.ssh_authorized_key,
                 given(spec.ssh_authorized_key.trim()),
                 infra_env.ssh_authorized_key.trim(),
             ),
             (
-                "additional_trust_bundle",
+                TRUST_BUNDLE,
                 &mut params.additional_trust_bundle,
-                given(spec.additional_trust_bundle.trim()),
+                or_emptied(given(spec.additional_trust_bundle.trim()), metadata, TRUST_BUNDLE),
                 infra_env.additional_trust_bundle.trim(),
             ),
             (
@@ -60,14 +93,11 @@ impl InfraEnvSpec<'_> {
             set(&mut changed, name, field, wanted, |wanted| wanted == current);
         }
         let wanted = given(&spec.ignition_config_override);
-        set(
-            &mut changed,
-            "ignition_config_override",
-            &mut params.ignition_config_override,
-            wanted,
-            |wanted| *wanted == infra_env.ignition_config_override,
-        );
-        set(&mut changed, "proxy", &mut params.proxy, self.proxy(), |wanted| {
+        set(&mut changed, IGNITION, &mut params.ignition_config_override, wanted, |wanted| {
+            *wanted == infra_env.ignition_config_override
+        });
+        let wanted = self.proxy().or_else(|| was_given(metadata, PROXY).then(no_proxy));
+        set(&mut changed, PROXY, &mut params.proxy, wanted, |wanted| {
             same_proxy(wanted, infra_env.proxy.as_ref())
         });
         set(&mut changed, "image_type", &mut params.image_type, self.image_type()?, |wanted| {
@@ -83,11 +113,29 @@ impl InfraEnvSpec<'_> {
         });
         let wanted = spec.network_discovery_delay_seconds;
         let field = &mut params.network_discovery_delay_seconds;
-        set(&mut changed, "network_discovery_delay_seconds", field, wanted, |wanted| {
+        set(&mut changed, DELAY, field, wanted, |wanted| {
             Some(*wanted) == infra_env.network_discovery_delay_seconds
         });
-        Ok(Update { params, changed })
+        Ok(Update { params, changed, taken_away: self.taken_away(infra_env) })
     }
+
+    fn taken_away(&self, infra_env: &InfraEnv) -> Vec<Lasting> {
+        let given = given_fields(&self.object.spec);
+        let settings = [
+            (SSH_KEY, Lasting::SshAuthorizedKey, !infra_env.ssh_authorized_key.is_empty()),
+            (IGNITION, Lasting::IgnitionConfigOverride, !infra_env.ignition_config_override.is_empty()),
+            (DELAY, Lasting::NetworkDiscoveryDelay, infra_env.network_discovery_delay_seconds.is_some()),
+        ];
+        let gone = settings.into_iter().filter(|(field, _, is_there)| {
+            *is_there && !given.contains(field) && was_given(&self.object.metadata, field)
+        });
+        gone.map(|(_, setting, _)| setting).collect()
+    }
+}
+
+/// A proxy that takes a current one away.
+fn no_proxy() -> Proxy {
+    Proxy { http_proxy: Some(String::new()), https_proxy: Some(String::new()), no_proxy: Some(String::new()) }
 }
 
 fn same_proxy(wanted: &Proxy, current: Option<&Proxy>) -> bool {

@@ -70,3 +70,23 @@ pub fn write(
 fn untrue(r#type: &'static str, reason: &'static str, message: String) -> Statement {
     Statement { r#type, status: "False", reason, message, generation: None }
 }
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_never_true() {
+        let mut conditions = Vec::new();
+        let now = Time(Timestamp::UNIX_EPOCH);
+        write(&mut conditions, &Ok(()), Some(&Health::Healthy), Some(false), &now);
+        assert!(conditions.iter().all(|condition| condition.status == "True"), "{conditions:?}");
+        for reason in ["OSImageCACertRefFailure", "ReasonOSImageAdditionalParamsRefFailure"] {
+            write(&mut conditions, &Err(ReconcileError::new(reason, "text")), None, None, &now);
+            let told = conditions.iter().find(|condition| condition.r#type == RECONCILED).unwrap();
+            assert_eq!((told.status.as_str(), told.reason.as_str()), ("False", reason));
+        }
+    }
+}

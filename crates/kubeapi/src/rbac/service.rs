@@ -1,10 +1,11 @@
-//! What the service may do, with its hub controllers (kube-api §13).
+//! What the service may do, with its hub controllers: of what the published one may (kube-api §13), what its requests need.
 
 use super::{Role, cluster, namespaced};
 
-const READ: &[&str] = &["get", "list", "watch"];
-const WRITE: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete"];
-const KEEP: &[&str] = &["get", "list", "watch", "update", "patch"];
+const WATCH: &[&str] = &["list", "watch"];
+/// A write is a merge patch, also of a status.
+const KEEP: &[&str] = &["list", "watch", "patch"];
+const PATCH: &[&str] = &["patch"];
 
 /// Rights of the service.
 pub const ROLE: Role = Role {
@@ -12,75 +13,75 @@ pub const ROLE: Role = Role {
     account: "assisted-service",
     accesses: &[
         cluster(
-            "hosts, what they boot and how they are told apart",
+            "hosts: each that registers gets an Agent, which goes with its cluster or its machine",
             "agent-install.openshift.io",
-            &["agents", "agentclassifications", "infraenvs", "nmstateconfigs"],
-            WRITE,
+            &["agents"],
+            &["list", "watch", "create", "patch", "delete"],
         ),
         cluster(
-            "their status and finalizers",
+            "what they boot and how they are told apart",
             "agent-install.openshift.io",
-            &[
-                "agents/status",
-                "agents/finalizers",
-                "agents/ai-deprovision",
-                "agentclassifications/status",
-                "agentclassifications/finalizers",
-                "infraenvs/status",
-                "infraenvs/finalizers",
-            ],
-            &["get", "update", "patch"],
+            &["agentclassifications", "infraenvs"],
+            KEEP,
         ),
-        cluster("installations", "extensions.hive.openshift.io", &["agentclusterinstalls"], WRITE),
+        cluster("their networks", "agent-install.openshift.io", &["nmstateconfigs"], WATCH),
         cluster(
-            "their status and finalizers",
+            "what became of them",
+            "agent-install.openshift.io",
+            &["agents/status", "agentclassifications/status", "infraenvs/status"],
+            PATCH,
+        ),
+        cluster(
+            "installations, which go with their ClusterDeployment",
             "extensions.hive.openshift.io",
-            &["agentclusterinstalls/status", "agentclusterinstalls/finalizers"],
-            &["get", "update", "patch"],
+            &["agentclusterinstalls"],
+            &["list", "watch", "patch", "delete"],
         ),
+        cluster("how far they are", "extensions.hive.openshift.io", &["agentclusterinstalls/status"], PATCH),
+        cluster("clusters", "hive.openshift.io", &["clusterdeployments"], KEEP),
         cluster(
-            "clusters, and their metadata once they are installed",
+            "that credentials of a cluster go with it, and it not before them: where OwnerReferencesPermissionEnforcement is on",
             "hive.openshift.io",
-            &["clusterdeployments"],
-            WRITE,
+            &["clusterdeployments/finalizers"],
+            &["update"],
         ),
+        cluster("releases", "hive.openshift.io", &["clusterimagesets"], WATCH),
         cluster(
-            "their status and finalizers",
-            "hive.openshift.io",
-            &["clusterdeployments/status", "clusterdeployments/finalizers"],
-            &["get", "update", "patch"],
-        ),
-        cluster("releases", "hive.openshift.io", &["clusterimagesets"], READ),
-        cluster("machines under metal3", "metal3.io", &["baremetalhosts"], KEEP),
-        cluster(
-            "their images",
+            "machines under metal3",
             "metal3.io",
-            &["preprovisioningimages", "preprovisioningimages/status"],
-            &["get", "list", "watch", "create", "update", "patch", "delete"],
+            &["baremetalhosts"],
+            &["get", "list", "watch", "patch"],
         ),
-        cluster("where metal3 is reached", "metal3.io", &["provisionings"], &["get"]),
+        cluster("their images", "metal3.io", &["preprovisioningimages"], KEEP),
+        cluster("where they are", "metal3.io", &["preprovisioningimages/status"], PATCH),
+        cluster("where metal3 is reached", "metal3.io", &["provisionings"], &["get"])
+            .named(&["provisioning-configuration"]),
         cluster("which node metal3 runs on", "", &["pods"], &["list"]),
-        cluster("credentials of registries and of clusters that are installed", "", &["secrets"], WRITE),
-        cluster("manifests, mirrors of registries", "", &["configmaps"], KEEP),
-        cluster("what happened to an object", "", &["events"], &["create", "patch"]),
-        cluster("whether a kind is there", "apiextensions.k8s.io", &["customresourcedefinitions"], READ),
         cluster(
-            "what the hub itself is",
+            "credentials of registries, machines and clusters that are installed",
+            "",
+            &["secrets"],
+            &["get", "list", "watch", "create", "patch"],
+        ),
+        cluster(
+            "that credentials that are there already get their cluster as an owner: where OwnerReferencesPermissionEnforcement \
+             is on, who may not delete a thing may not change its owners either",
+            "",
+            &["secrets"],
+            &["delete"],
+        ),
+        cluster("manifests, mirrors of registries", "", &["configmaps"], &["get", "list", "watch", "patch"]),
+        cluster("whether metal3 is there", "apiextensions.k8s.io", &["customresourcedefinitions"], &["get"])
+            .named(&["baremetalhosts.metal3.io", "preprovisioningimages.metal3.io"]),
+        cluster(
+            "whether it can have machines installed",
             "config.openshift.io",
-            &["clusteroperators", "clusterversions", "infrastructures", "proxies"],
-            READ,
-        ),
-        cluster(
-            "ClusterDeployments that join a set of clusters",
-            "cluster.open-cluster-management.io",
-            &["managedclustersets/join"],
-            &["create"],
-        ),
-        namespaced(
-            "who leads",
-            "coordination.k8s.io",
-            &["leases"],
-            &["get", "list", "watch", "create", "update", "patch"],
-        ),
+            &["clusteroperators"],
+            &["get"],
+        )
+        .named(&["baremetal"]),
+        cluster("which release the hub is", "config.openshift.io", &["clusterversions"], &["get"])
+            .named(&["version"]),
+        namespaced("who leads", "coordination.k8s.io", &["leases"], &["get", "create", "update"]),
     ],
 };

@@ -1,9 +1,11 @@
 //! Clusters: requests from their objects, field by field.
 
+use assisted_crd::labels::annotation;
 use assisted_kubeapi::cluster::{ClusterSpec, custom_manifests, overrides};
 use assisted_kubeapi::objects::Manifests;
 use assisted_kubeapi::{Class, SyncError};
 use assisted_wire::cluster::Cluster;
+use assisted_wire::cluster_params::RoleSet;
 use serde_json::{Value, json};
 
 use crate::fixture::{PULL_SECRET, changed};
@@ -175,8 +177,13 @@ fn what_can_not_be_told_is_a_problem_of_its_writer_or_not_yet_one() {
         ),
         (
             aci(&json!({"apiVIP": "10.0.0.1", "apiVIPs": ["10.0.0.2"]})),
-            Class::Backend,
+            Class::Input,
             "failed to update network params: apiVIP must be the same as the first element of apiVIPs",
+        ),
+        (
+            aci(&json!({"ingressVIP": "10.0.0.1", "ingressVIPs": ["10.0.0.2"]})),
+            Class::Input,
+            "failed to update network params: ingressVIP must be the same as the first element of ingressVIPs",
         ),
     ] {
         let problem = created(&changes).unwrap_err();
@@ -312,6 +319,53 @@ fn an_endpoint_that_is_taken_away_is_emptied() {
     assert_eq!(update.changed, ["ignition_endpoint"]);
     let endpoint = update.params.ignition_endpoint.unwrap();
     assert_eq!((endpoint.url.as_deref(), endpoint.ca_certificate.as_deref()), (Some(""), Some("")));
+}
+
+#[test]
+fn what_objects_gave_goes_with_their_fields() {
+    let mut cluster = cluster();
+    cluster.http_proxy = "http://proxy:3128".to_owned();
+    cluster.no_proxy = "a".to_owned();
+    cluster.ntp_sources = "a".to_owned();
+    cluster.ssh_public_key = "ssh-ed25519 A".to_owned();
+    cluster.hyperthreading = Some(RoleSet::Masters);
+    let encryption = json!({"enable_on": "masters", "mode": "tang", "tang_servers": "[]"});
+    cluster.disk_encryption = Some(serde_json::from_value(encryption).unwrap());
+    let change = |cluster: &Cluster, fields: &str| {
+        let annotations = json!({"metadata": {"annotations": {annotation::GIVEN_FIELDS: fields}}});
+        let manifests = changed(&json!({"AgentClusterInstall": annotations}));
+        let update = with(&manifests, |spec| spec.update(cluster, None)).unwrap();
+        (update.changed, serde_json::to_value(update.params).unwrap())
+    };
+    // The REST API set them.
+    assert_eq!(change(&cluster, "").0, Vec::<&str>::new());
+    assert_eq!(change(&cluster, "ntp_sources").0, ["ntp_sources"]);
+    let all = "disk_encryption,hyperthreading,ntp_sources,proxy,ssh_public_key";
+    let (fields, request) = change(&cluster, all);
+    assert_eq!(
+        fields,
+        ["ssh_public_key", "ntp_sources", "hyperthreading", "disk_encryption", "http_proxy", "no_proxy"]
+    );
+    for field in ["ssh_public_key", "ntp_sources", "http_proxy", "no_proxy"] {
+        assert_eq!(request[field], "", "{field}");
+    }
+    assert_eq!(
+        (&request["hyperthreading"], &request["disk_encryption"]),
+        (&json!("all"), &json!({"enable_on": "none"}))
+    );
+    // As the service has them then.
+    let encryption = json!({"enable_on": "none", "mode": "tpmv2", "tang_servers": "[]"});
+    cluster.disk_encryption = Some(serde_json::from_value(encryption).unwrap());
+    for text in [
+        &mut cluster.http_proxy,
+        &mut cluster.no_proxy,
+        &mut cluster.ntp_sources,
+        &mut cluster.ssh_public_key,
+    ] {
+        text.clear();
+    }
+    cluster.hyperthreading = Some(RoleSet::All);
+    assert_eq!(change(&cluster, all).0, Vec::<&str>::new());
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Infra-envs: requests from their objects, field by field.
 
+use assisted_crd::labels::annotation;
 use assisted_kubeapi::infra_env::{Cluster, InfraEnvSpec};
 use assisted_kubeapi::objects::Manifests;
 use assisted_kubeapi::{Class, SyncError};
+use assisted_service::object::Lasting;
 use assisted_wire::id::ClusterId;
 use assisted_wire::infra_env::InfraEnv;
 use serde_json::{Value, json};
@@ -150,6 +152,46 @@ fn what_differs_is_changed_and_nothing_else() {
         let update = with(&objects, |spec| spec.update(&plain)).unwrap();
         assert_eq!(update.changed, [name], "{spec}");
     }
+}
+
+#[test]
+fn what_an_object_gave_goes_with_its_fields() {
+    let infra_env: InfraEnv = serde_json::from_value(json!({
+        "kind": "InfraEnv", "id": "5a1d6f34-41a4-4a3b-8a8f-6f8b2bd4a4a1", "href": "", "name": "demo", "type": "full-iso",
+        "updated_at": "2026-01-01T00:00:00Z", "created_at": "2026-01-01T00:00:00Z",
+        "proxy": {"http_proxy": "http://proxy:3128"}, "ntp_sources": "a", "additional_trust_bundle": "PEM",
+        "ssh_authorized_key": "k", "ignition_config_override": "{}", "network_discovery_delay_seconds": 3,
+    }))
+    .unwrap();
+    let update = |fields: &str, spec: Value| {
+        let metadata = json!({"annotations": {annotation::GIVEN_FIELDS: fields}});
+        let manifests = changed(&json!({"InfraEnv": {"metadata": metadata, "spec": spec}}));
+        with(&manifests, |spec| spec.update(&infra_env)).unwrap()
+    };
+    // The REST API set them.
+    let none = update("", json!({}));
+    assert_eq!((none.changed, none.taken_away), (Vec::new(), Vec::new()));
+    let fields = "additional_ntp_sources,additional_trust_bundle,ignition_config_override,\
+                  network_discovery_delay_seconds,ntp_sources,proxy,ssh_authorized_key";
+    let all = update(fields, json!({}));
+    assert_eq!(all.changed, ["ntp_sources", "additional_trust_bundle", "proxy"]);
+    let emptied = Some(String::new());
+    assert_eq!(
+        (all.params.ntp_sources, all.params.additional_trust_bundle),
+        (emptied.clone(), emptied.clone())
+    );
+    let proxy = all.params.proxy.unwrap();
+    assert_eq!(
+        [proxy.http_proxy, proxy.https_proxy, proxy.no_proxy],
+        [emptied.clone(), emptied.clone(), emptied]
+    );
+    let lasting =
+        [Lasting::SshAuthorizedKey, Lasting::IgnitionConfigOverride, Lasting::NetworkDiscoveryDelay];
+    assert_eq!(all.taken_away, lasting);
+    // One that is given still is changed, not taken away.
+    let one = update(fields, json!({"networkDiscoveryDelaySeconds": 4, "sshAuthorizedKey": "k"}));
+    assert_eq!(one.params.network_discovery_delay_seconds, Some(4));
+    assert_eq!(one.taken_away, [Lasting::IgnitionConfigOverride]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use assisted_wire::infra_env::{InfraEnv, InfraEnvCreateParams};
 use super::InfraEnvs;
 use crate::attempt::{AttemptError, attempt, final_error};
 use crate::not_found::no_infra_env;
-use crate::object::{Described, DescribedInfraEnv};
+use crate::object::{Described, DescribedInfraEnv, Lasting};
 use crate::{Caller, Error};
 
 impl InfraEnvs {
@@ -101,21 +101,46 @@ impl InfraEnvs {
         id: InfraEnvId,
         config: &str,
     ) -> Result<bool, Error> {
-        attempt!(self.database, caller, self.try_set_internal_ignition(caller, id, config))
+        let change = |record: &mut InfraEnvRecord| config.clone_into(&mut record.internal_ignition);
+        attempt!(self.database, caller, self.try_change_image(caller, id, change))
     }
 
-    async fn try_set_internal_ignition(
+    /// Takes settings away that the object gave and gives no more; whether there were any: then there is a new image.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such infra-env.
+    pub async fn take_away(
         &self,
         caller: &Caller,
         id: InfraEnvId,
-        config: &str,
+        settings: &[Lasting],
+    ) -> Result<bool, Error> {
+        let change = |record: &mut InfraEnvRecord| {
+            for setting in settings {
+                match setting {
+                    Lasting::SshAuthorizedKey => record.infra_env.ssh_authorized_key.clear(),
+                    Lasting::IgnitionConfigOverride => record.infra_env.ignition_config_override.clear(),
+                    Lasting::NetworkDiscoveryDelay => record.infra_env.network_discovery_delay_seconds = None,
+                }
+            }
+        };
+        attempt!(self.database, caller, self.try_change_image(caller, id, change))
+    }
+
+    /// Changes what images are made of; whether it is something else than before.
+    async fn try_change_image(
+        &self,
+        caller: &Caller,
+        id: InfraEnvId,
+        change: impl Fn(&mut InfraEnvRecord) + Send,
     ) -> Result<bool, AttemptError> {
         let stored = self.database.reader().infra_env(id).await?.ok_or_else(|| no_infra_env(id))?;
-        if stored.record.internal_ignition == config {
+        let mut record = stored.record.clone();
+        change(&mut record);
+        if record == stored.record {
             return Ok(false);
         }
-        let mut record = stored.record.clone();
-        config.clone_into(&mut record.internal_ignition);
         self.check_images(&record, None).await?;
         self.sign_image_url(&mut record)?;
         let mut work = self.database.blank_work();

@@ -37,6 +37,12 @@ fn find(name: &'static str) -> Result<PathBuf, Error> {
     kubernetes::find(name).ok_or(Error::NotInstalled { program: name })
 }
 
+/// What is noted of requests: who makes which, and how each ends.
+const AUDIT: &str =
+    "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n";
+const AUDIT_POLICY: &str = "audit-policy.yaml";
+const AUDIT_LOG: &str = "audit.log";
+
 /// The controller that signs the requests for certificates that somebody approved.
 pub const SIGNER: &str = "certificatesigningrequest-signing-controller";
 
@@ -52,6 +58,7 @@ pub struct Kube {
     etcd_address: SocketAddr,
     authority: Authority,
     kubectl: PathBuf,
+    is_audited: bool,
 }
 
 impl Kube {
@@ -72,21 +79,35 @@ impl Kube {
     /// # Errors
     /// A program is missing, or does not get ready.
     pub fn launch(controllers: &[&str]) -> Result<Self, Error> {
+        Self::launch_with(controllers, false)
+    }
+
+    /// One without controllers that notes each request ([`Kube::requests`]) and, as OpenShift's does, has who sets an owner of an object
+    /// have the right to that.
+    ///
+    /// # Errors
+    /// A program is missing, or does not get ready.
+    pub fn launch_audited() -> Result<Self, Error> {
+        Self::launch_with(&[], true)
+    }
+
+    fn launch_with(controllers: &[&str], is_audited: bool) -> Result<Self, Error> {
         let mut attempt = 1;
         loop {
-            match Self::try_launch(controllers) {
+            match Self::try_launch(controllers, is_audited) {
                 Err(Error::Silent { log }) if log.contains(TAKEN) && attempt < ATTEMPTS => attempt += 1,
                 outcome => return outcome,
             }
         }
     }
 
-    fn try_launch(controllers: &[&str]) -> Result<Self, Error> {
+    fn try_launch(controllers: &[&str], is_audited: bool) -> Result<Self, Error> {
         let etcd = kubernetes::etcd().ok_or(Error::NotInstalled { program: "etcd" })?;
         let dir = tempfile::Builder::new().prefix("assisted-kube-").tempdir()?;
         let [client, peer, api] = free_addresses()?;
         let authority = Authority::new().map_err(Error::Certificate)?;
         authority.write(dir.path(), api)?;
+        std::fs::write(dir.path().join(AUDIT_POLICY), AUDIT)?;
 
         let data = dir.path().join("etcd");
         let log = dir.path().join("etcd.log");
@@ -112,6 +133,7 @@ impl Kube {
             etcd_address: client,
             authority,
             kubectl: find("kubectl")?,
+            is_audited,
         };
         kube.start_api()?;
         if !controllers.is_empty() {
@@ -128,7 +150,7 @@ impl Kube {
         let log = self.dir.join("kube-apiserver.log");
         let keep = Keep { signal: Signal::KILL, log: &log, remove: None };
         let file = |flag: &str, name: &str| format!("--{flag}={}", self.dir.join(name).display());
-        let args = [
+        let mut args = vec![
             format!("--etcd-servers=http://{}", self.etcd_address),
             "--bind-address=127.0.0.1".to_owned(),
             format!("--secure-port={}", self.address.port()),
@@ -143,7 +165,6 @@ impl Kube {
             file("service-account-signing-key-file", authority::ACCOUNTS_KEY),
             "--service-cluster-ip-range=172.30.0.0/16".to_owned(),
             "--authorization-mode=Node,RBAC".to_owned(),
-            "--enable-admission-plugins=NodeRestriction".to_owned(),
             // Nobody makes accounts for pods.
             "--disable-admission-plugins=ServiceAccount".to_owned(),
             // As clusters have it.
@@ -151,6 +172,15 @@ impl Kube {
             // For a stand-in of a kubelet on this machine.
             "--kubelet-preferred-address-types=InternalIP".to_owned(),
         ];
+        if self.is_audited {
+            args.extend([
+                "--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement".to_owned(),
+                file("audit-policy-file", AUDIT_POLICY),
+                file("audit-log-path", AUDIT_LOG),
+            ]);
+        } else {
+            args.push("--enable-admission-plugins=NodeRestriction".to_owned());
+        }
         self.api_server = Some(supervised(&keep, &find("kube-apiserver")?, &args)?);
         let deadline = Instant::now() + START;
         while !self.authority.is_ready(self.address) {
@@ -237,6 +267,11 @@ impl Kube {
         let mut command = Command::new(&self.kubectl);
         command.arg("--kubeconfig").arg(self.kubeconfig());
         command
+    }
+
+    /// The requests so far, an event of `audit.k8s.io/v1` as JSON in each line; none but those of [`Kube::launch_audited`] are noted.
+    pub fn requests(&self) -> String {
+        std::fs::read_to_string(self.dir.join(AUDIT_LOG)).unwrap_or_default()
     }
 
     /// What etcd and kube-apiserver have logged.

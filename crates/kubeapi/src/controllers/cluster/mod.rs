@@ -33,7 +33,8 @@ use super::cache::get;
 use super::hub::{Hub, after, failed, now, service_failure};
 use super::queues::Row;
 use super::relations::is_synced;
-use crate::cluster::{held, install_of};
+use crate::cluster::{given_fields, held, install_of};
+use crate::given;
 use crate::sync_error::Class;
 use converge::Converged;
 use ready::{Counts, Roles};
@@ -96,7 +97,7 @@ impl ClusterReconciler {
         Ok(written.map_err(|error| failed(&error))?.unwrap_or(kept))
     }
 
-    /// Keeps the object until its cluster is gone, and lets it go with its ClusterDeployment.
+    /// Keeps the object until its cluster is gone, lets it go with its ClusterDeployment, and remembers what it gives.
     async fn keep_install(
         &self,
         key: &ObjectKey,
@@ -106,6 +107,7 @@ impl ClusterReconciler {
         let mut kept = object.clone();
         finalizer::add(&mut kept.metadata, names::AGENT_CLUSTER_INSTALL);
         own(&mut kept, deployment);
+        given::note(&mut kept.metadata, &given_fields(&object.spec));
         let api = self.hub.api(&key.namespace);
         let written = write::object(&api, object, &kept, Guard::Version).await;
         Ok(written.map_err(|error| failed(&error))?.unwrap_or(kept))
@@ -120,6 +122,12 @@ impl ClusterReconciler {
     ) -> Result<Outcome, Failure> {
         let Converged { problem, again } =
             Box::pin(converge::converge(&self.hub, key, deployment, install)).await?;
+        let api = self.hub.api::<AgentClusterInstall>(&key.namespace);
+        if problem.is_none() {
+            let mut settled = install.clone();
+            given::settle(&mut settled.metadata, &given_fields(&install.spec));
+            write::object(&api, install, &settled, Guard::Free).await.map_err(|error| failed(&error))?;
+        }
         let passing = problem.as_ref().is_some_and(|problem| problem.class == Class::Backend);
         // What stands in the way in the cluster itself is tried again by its own queue.
         let problem = problem.or_else(|| self.hub.spokes.problem(key));
@@ -150,7 +158,6 @@ impl ClusterReconciler {
             logs_url: logs_url.as_deref(),
             images: images.as_ref(),
         };
-        let api = self.hub.api::<AgentClusterInstall>(&key.namespace);
         // What was written of it meanwhile (metadata of the cluster) stays: the status alone is compared.
         let mut shown = install.clone();
         shown.status = Some(status::status(install.status.as_ref(), &seen, &now()));

@@ -19,7 +19,8 @@ use super::mirrors::mirrors;
 use super::queues::Row;
 use super::referred::Referred;
 use crate::cluster::install_of;
-use crate::infra_env::{Cluster, InfraEnvSpec};
+use crate::given;
+use crate::infra_env::{Cluster, InfraEnvSpec, given_fields};
 use crate::sync_error::{Class, SyncError};
 use status::Image;
 
@@ -87,10 +88,11 @@ impl Reconciler for InfraEnvReconciler {
 }
 
 impl InfraEnvReconciler {
-    /// Keeps the object until its infra-env is gone.
+    /// Keeps the object until its infra-env is gone, and remembers what it gives.
     async fn keep(&self, key: &ObjectKey, object: InfraEnv) -> Result<InfraEnv, Failure> {
         let mut kept = object.clone();
         finalizer::add(&mut kept.metadata, names::INFRA_ENV);
+        given::note(&mut kept.metadata, &given_fields(&object.spec));
         let api = self.hub.api(&key.namespace);
         let written = write::object(&api, &object, &kept, Guard::Version).await;
         Ok(written.map_err(|error| failed(&error))?.unwrap_or(object))
@@ -127,11 +129,16 @@ impl InfraEnvReconciler {
                 Class::Backend => (Image::Failed(&problem.text), after(MISSING)),
             },
         };
+        let api = self.hub.api(&key.namespace);
+        if converged.is_ok() {
+            let mut settled = object.clone();
+            given::settle(&mut settled.metadata, &given_fields(&object.spec));
+            write::object(&api, &object, &settled, Guard::Free).await.map_err(|error| failed(&error))?;
+        }
         let mut shown = object.clone();
         let name = object.metadata.name.as_deref().unwrap_or_default();
         shown.status =
             Some(status::status(object.status.as_ref(), name, &image, self.hub.has_images(), &now()));
-        let api = self.hub.api(&key.namespace);
         write::status(&api, &object, &shown, Guard::Free).await.map_err(|error| failed(&error))?;
         Ok(outcome)
     }
@@ -164,11 +171,17 @@ impl InfraEnvReconciler {
                 if known.mirror_registry != mirror_registry {
                     rooms.set_mirror_registry(&caller, known.infra_env.id, mirror_registry.as_ref()).await?;
                 }
+                let id = known.infra_env.id;
                 let update = spec.update(&known.infra_env)?;
-                if update.changed.is_empty() && update.params.pull_secret == known.pull_secret {
+                let is_taken_away =
+                    !update.taken_away.is_empty() && rooms.take_away(&caller, id, &update.taken_away).await?;
+                if !is_taken_away
+                    && update.changed.is_empty()
+                    && update.params.pull_secret == known.pull_secret
+                {
                     known.infra_env
                 } else {
-                    rooms.update(&caller, known.infra_env.id, update.params).await?
+                    rooms.update(&caller, id, update.params).await?
                 }
             }
         };

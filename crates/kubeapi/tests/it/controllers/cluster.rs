@@ -8,10 +8,11 @@ use assisted_crd::labels::{annotation, finalizer as names};
 use assisted_kube::error::is_conflict;
 use assisted_kube::finalizer;
 use assisted_wire::cluster::ClusterStatus;
+use assisted_wire::cluster_params::{ClusterUpdateParams, RoleSet};
 use assisted_wire::manifest::ListManifests;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::Api;
 use kube::api::PostParams;
+use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::world::{RELEASE, Site, condition_of, until, wait};
@@ -191,6 +192,70 @@ async fn annotations_and_manifests_come_to_the_cluster_and_go() {
 }
 
 #[tokio::test]
+async fn what_objects_gave_goes_with_their_fields() {
+    let site = Site::new("cluster-given").await;
+    site.pull_secret().await;
+    image_set(&site).await;
+    deployment(&site, "demo").await;
+    let given =
+        json!({"proxy": {"httpProxy": "http://proxy.example.com:3128"}, "ntpSources": ["a.example.com"]});
+    install(&site, "demo", given).await;
+    site.install_says("demo", "SpecSynced", "SyncOK").await;
+    let found = row(&site, "demo").await.cluster;
+    assert_eq!(found.http_proxy, "http://proxy.example.com:3128");
+    assert_eq!(found.ntp_sources, "a.example.com");
+    // What the objects never gave is the REST API's.
+    let params =
+        ClusterUpdateParams { hyperthreading: Some(RoleSet::Masters), ..ClusterUpdateParams::default() };
+    site.service.clusters().update(&site.caller(), found.id, params).await.unwrap();
+    site.merge::<AgentClusterInstall>("demo", json!({"spec": {"proxy": null, "ntpSources": null}})).await;
+    let shown = until(&site.api(), "demo", |object: &AgentClusterInstall| {
+        !object.annotations().contains_key(annotation::GIVEN_FIELDS)
+    })
+    .await;
+    assert!(finalizer::has(&shown.metadata, names::AGENT_CLUSTER_INSTALL));
+    let found = row(&site, "demo").await.cluster;
+    assert_eq!((found.http_proxy.as_str(), found.ntp_sources.as_str()), ("", ""));
+    assert_eq!(found.hyperthreading, Some(RoleSet::Masters));
+    assert_eq!(condition_of(&shown, "SpecSynced").0, "SyncOK");
+}
+
+#[tokio::test]
+async fn mirrors_change_with_their_config_map_alone() {
+    let site = Site::new("mirrors").await;
+    site.pull_secret().await;
+    image_set(&site).await;
+    let conf = |mirror: &str| {
+        let text =
+            format!("[[registry]]\nlocation = \"quay.io\"\n[[registry.mirror]]\nlocation = \"{mirror}\"\n");
+        json!({"data": {"registries.conf": text}})
+    };
+    let mut first = conf("one.example.com");
+    first["metadata"] = json!({});
+    site.create::<ConfigMap>("mirrors", first).await;
+    let reference = json!({"mirrorRegistryRef": {"name": "mirrors", "namespace": site.namespace}});
+    deployment(&site, "demo").await;
+    install(&site, "demo", reference.clone()).await;
+    site.infra_env("pool", reference).await;
+    let mirrors = async || {
+        let cluster = site.service.clusters().of_object(&site.key("demo")).await.unwrap();
+        let infra_env = site.service.infra_envs().of_object(&site.key("pool")).await.unwrap();
+        let both = [cluster?.mirror_registry, infra_env?.mirror_registry];
+        Some(both.map(|mirrors| mirrors.map_or_else(String::new, |mirrors| mirrors.registries_conf)))
+    };
+    let are = |found: Option<[String; 2]>, mirror: &str| {
+        found.is_some_and(|both| both.iter().all(|conf| conf.contains(mirror)))
+    };
+    wait("the mirrors do not come", || async { are(mirrors().await, "one.example.com") }).await;
+    site.merge::<ConfigMap>("mirrors", conf("two.example.com")).await;
+    wait("the mirrors stay", || async { are(mirrors().await, "two.example.com") }).await;
+    let none = json!({"spec": {"mirrorRegistryRef": null}});
+    site.merge::<AgentClusterInstall>("demo", none.clone()).await;
+    site.merge::<InfraEnv>("pool", none).await;
+    wait("the mirrors do not go", || async { mirrors().await == Some([String::new(), String::new()]) }).await;
+}
+
+#[tokio::test]
 async fn bad_objects_end_in_a_condition_that_says_what_to_do() {
     let site = Site::new("bad").await;
     site.pull_secret().await;
@@ -211,6 +276,12 @@ async fn bad_objects_end_in_a_condition_that_says_what_to_do() {
             "Failed to get referenced ConfigMap",
         ),
         ("ntp", json!({"ntpSources": ["not a name"]}), "InputError", "NTP"),
+        (
+            "vips",
+            json!({"apiVIP": "192.0.2.5", "apiVIPs": ["192.0.2.6"]}),
+            "InputError",
+            "apiVIP must be the same as the first element of apiVIPs",
+        ),
     ] {
         deployment(&site, name).await;
         install(&site, name, fields).await;

@@ -55,7 +55,7 @@ async fn image(site: &Site, machine: &BareMetalHost, formats: &[&str]) {
 }
 
 /// The same, of an InfraEnv and for an architecture.
-async fn image_of(
+pub async fn image_of(
     site: &Site,
     machine: &BareMetalHost,
     infra_env: &str,

@@ -2,11 +2,12 @@
 
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::agent_install::nmstate_config::NMStateConfig;
-use assisted_crd::labels::{finalizer as names, label};
+use assisted_crd::labels::{annotation, finalizer as names, label};
 use assisted_kube::finalizer;
+use assisted_wire::infra_env::InfraEnvUpdateParams;
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::world::{Site, until, wait};
 
@@ -75,6 +76,69 @@ async fn an_infra_env_comes_with_its_object_and_goes_with_it() {
     site.delete::<InfraEnv>("rack").await;
     site.gone::<InfraEnv>("rack").await;
     assert!(site.service.infra_envs().of_object(&site.key("rack")).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn what_an_object_gave_goes_with_its_fields() {
+    let site = Site::new("given").await;
+    site.pull_secret().await;
+    let api = site.api::<InfraEnv>();
+    let bundle = rcgen::generate_simple_self_signed(["proxy".to_owned()]).unwrap().cert.pem();
+    let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILM+rvN+ot98qgEN796jTiQfZfG1KaT0PtFDJ/XFSqti me";
+    let ignition = r#"{"ignition":{"version":"3.1.0"}}"#;
+    let given = json!({
+        "proxy": {"httpProxy": "http://proxy.example.com:3128"}, "additionalNTPSources": ["a.example.com"],
+        "additionalTrustBundle": bundle, "ignitionConfigOverride": ignition, "sshAuthorizedKey": key,
+    });
+    site.infra_env("rack", given.clone()).await;
+    until(&api, "rack", is_available).await;
+    let row =
+        || async { site.service.infra_envs().of_object(&site.key("rack")).await.unwrap().unwrap().infra_env };
+    let before = row().await;
+    assert_eq!(before.additional_trust_bundle, bundle.trim());
+    assert_eq!(
+        (before.ssh_authorized_key.as_str(), before.ignition_config_override.as_str()),
+        (key, ignition)
+    );
+    // What the object never gave is the REST API's.
+    let params =
+        InfraEnvUpdateParams { network_discovery_delay_seconds: Some(7), ..InfraEnvUpdateParams::default() };
+    site.service.infra_envs().update(&site.caller(), before.id, params).await.unwrap();
+
+    let mut gone = given;
+    gone.as_object_mut().unwrap().values_mut().for_each(|field| *field = Value::Null);
+    // One list instead of the other, which the service never has both of.
+    gone["ntpSources"] = json!(["b.example.com"]);
+    site.merge::<InfraEnv>("rack", json!({"spec": gone})).await;
+    wait("what the object gave does not go", || async {
+        let row = row().await;
+        let proxy = row.proxy.unwrap_or_default().http_proxy.unwrap_or_default();
+        let texts = [
+            proxy,
+            row.additional_ntp_sources,
+            row.additional_trust_bundle,
+            row.ignition_config_override,
+            row.ssh_authorized_key,
+        ];
+        texts.iter().all(String::is_empty) && row.ntp_sources == "b.example.com"
+    })
+    .await;
+    assert_eq!(row().await.network_discovery_delay_seconds, Some(7));
+    // It is another image, which is shown; and the object is remembered to give one field alone.
+    let shown = until(&api, "rack", |object: &InfraEnv| {
+        object.annotations().get(annotation::GIVEN_FIELDS).map(String::as_str) == Some("ntp_sources")
+    })
+    .await;
+    assert!(is_available(&shown), "{shown:#?}");
+    let ntp = InfraEnvUpdateParams {
+        ntp_sources: Some(String::new()),
+        ssh_authorized_key: Some(key.to_owned()),
+        ..InfraEnvUpdateParams::default()
+    };
+    site.service.infra_envs().update(&site.caller(), before.id, ntp).await.unwrap();
+    // What the object gives comes back; what it gave before is the REST API's again.
+    wait("the time source does not come back", || async { row().await.ntp_sources == "b.example.com" }).await;
+    assert_eq!(row().await.ssh_authorized_key, key);
 }
 
 #[tokio::test]

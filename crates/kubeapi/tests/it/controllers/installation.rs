@@ -129,7 +129,8 @@ async fn a_cluster_is_installed_and_removed_by_manifests_alone() {
     let secrets = site.api::<Secret>();
     let kubeconfig = secrets.get("demo-admin-kubeconfig").await.unwrap();
     assert!(kubeconfig.data.unwrap().contains_key("kubeconfig"));
-    assert_eq!(kubeconfig.metadata.labels.unwrap()[label::SECRET_TYPE], "kubeconfig");
+    let labels = kubeconfig.metadata.labels.unwrap();
+    assert_eq!((labels[label::SECRET_TYPE].as_str(), labels[label::WATCH].as_str()), ("kubeconfig", "true"));
     let password = secrets.get("demo-admin-password").await.unwrap().data.unwrap();
     assert_eq!(password["username"].0, b"kubeadmin");
     assert!(!password["password"].0.is_empty());

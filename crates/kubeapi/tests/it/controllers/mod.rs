@@ -9,6 +9,7 @@ mod faults;
 mod infra_env;
 mod installation;
 mod own_hub;
+mod rights;
 mod spoke;
 mod staying;
 mod walk;

@@ -27,7 +27,11 @@ pub struct OwnHub {
 impl OwnHub {
     /// One with these controllers of Kubernetes; ours don't run yet.
     pub async fn launch(controllers: &'static [&'static str]) -> Self {
-        let kube = tokio::task::spawn_blocking(|| Kube::launch(controllers).unwrap()).await.unwrap();
+        Self::of(tokio::task::spawn_blocking(|| Kube::launch(controllers).unwrap()).await.unwrap()).await
+    }
+
+    /// The hub of a server.
+    pub async fn of(kube: Kube) -> Self {
         let client = from_file(&kube.kubeconfig(), SILENCE).await.unwrap();
         define(&client, |group| GROUPS.contains(&group)).await;
         let network = Hole::before(kube.address().port()).await.unwrap();
