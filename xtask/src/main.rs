@@ -11,6 +11,7 @@ mod check_shell;
 mod contract;
 mod debian;
 mod demo;
+mod deny;
 mod dist;
 mod docs;
 mod fuzz;
@@ -69,6 +70,8 @@ enum Task {
     CheckCitations,
     /// Check that each step of docs/recipes.md leads to a file that has its example
     CheckRecipes,
+    /// Check that no advisory is out against a crate that is used; this needs the network, and is for every night
+    Advisories,
     /// Compare our OpenAPI document with the REST contract
     Contract {
         /// Ask a running API for each operation instead, and tell which have a use case behind them
@@ -102,6 +105,7 @@ fn main() -> anyhow::Result<()> {
         Task::CheckBook => check_book::run(),
         Task::CheckCitations => check_citations::run(),
         Task::CheckRecipes => check_recipes::run(),
+        Task::Advisories => deny::advisories(),
         Task::Contract { status } => contract::run(&run::programs()?, status),
         Task::Docs { check } => docs::run(&run::programs()?, check),
     }

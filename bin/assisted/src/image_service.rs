@@ -67,7 +67,7 @@ pub struct ImageService {
     /// Address under which machines reach this service; without one there are no minimal images
     #[arg(long, env = "IMAGE_SERVICE_BASE_URL", value_name = "URL")]
     base_url: Option<String>,
-    /// Images served at a time; further requests wait for 20 s, then get 503
+    /// Images served at a time, three quarters of them to one address at the most; further requests wait for 20 s, then get 503
     #[arg(long, env = "MAX_CONCURRENT_REQUESTS", default_value = "400", value_name = "COUNT")]
     max_concurrent_requests: String,
     /// Origins of web pages that may read images, with commas between them

@@ -11,7 +11,8 @@ const fn count(number: usize) -> NonZeroUsize {
 }
 
 topic! {
-    /// Limits for those who ask. Who passes one is answered with status 503 or 429, and a time after which to come back.
+    /// Limits for those who ask. Who passes one is answered with status 503 or 429, for room with 507, and a time after which to
+    /// come back.
     Limits {
         /// Most connections to the API at a time; further ones wait.
         connections: NonZeroUsize = count(16 * 1024), "MAX_CONNECTIONS";
@@ -25,6 +26,8 @@ topic! {
         uploads: NonZeroUsize = count(512), "MAX_UPLOADS";
         /// How fast logs have to come, in bytes a second.
         upload_rate: Size = Size(256), "MIN_UPLOAD_RATE";
+        /// Most bytes of logs that are kept; further ones are refused. With several replicas it may be passed for minutes.
+        logs: Size = Size(100 << 30), "MAX_LOG_BYTES";
         /// How long a client may take nothing of an answer before its connection is closed.
         write_timeout: Duration = Duration::from_secs(60), "WRITE_TIMEOUT";
         /// Most watches of one caller at a time.

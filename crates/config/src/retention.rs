@@ -22,11 +22,11 @@ topic! {
         deleted_inactive_after: Duration = hours(480), "DELETED_INACTIVE_AFTER";
         /// Most clusters deregistered at a time.
         max_clusters_per_interval: usize = 100, "MAX_GC_CLUSTERS_PER_INTERVAL";
-        /// Whether deregistered clusters are deleted for good.
+        /// Whether deregistered clusters are deleted for good, and events of what is not there.
         enable_delete_unregistered: bool = true, "ENABLE_DELETE_UNREGISTER_GC";
         /// How often they are looked for.
         deletion_worker_interval: Duration = hours(1), "DELETION_WORKER_INTERVAL";
-        /// How long after their deregistration.
+        /// How long after their deregistration; events of what is not there, so long after they were told.
         deleted_unregistered_after: Duration = hours(72), "DELETED_UNREGISTERED_AFTER";
         /// How often infra-envs that nobody touches are looked for.
         infraenv_deletion_worker_interval: Duration = hours(1), "INFRAENV_DELETION_WORKER_INTERVAL";

@@ -1,5 +1,6 @@
 //! Requests and their answers (image-service §1.4 to §1.10).
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,9 +8,7 @@ use std::time::Duration;
 use ::http::{HeaderValue, Method, StatusCode};
 use assisted_config::Origins;
 use assisted_isokit::Layout;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::timeout;
 use url::Url;
 use uuid::Uuid;
 
@@ -25,6 +24,7 @@ use crate::image::{
     Artifact, BaseImage, ImageKind, Overlay, OverlayCache, OverlayError, OverlayRequest, Step,
 };
 use crate::metrics::Metrics;
+use crate::places::Places;
 use crate::route::{InfraEnvRef, Route, ShortIsoPath, needs_tls};
 use crate::token;
 
@@ -49,7 +49,7 @@ pub struct Options {
     pub base_url: Option<Url>,
     /// Web pages that may read images.
     pub origins: Origins,
-    /// Images served at a time.
+    /// Images served at a time; of these one address gets three for each that is free.
     pub most_requests: usize,
     /// How long a request beyond that waits for its turn.
     pub turn: Duration,
@@ -97,7 +97,7 @@ struct Service {
     overlays: OverlayCache,
     cors: Cors,
     metrics: Metrics,
-    places: Arc<Semaphore>,
+    places: Places,
     turn: Duration,
     eager: bool,
     tls_beside_http: bool,
@@ -139,7 +139,7 @@ impl Images {
             overlays: OverlayCache::new(ApiService::new(api)?),
             cors: Cors(options.origins),
             metrics,
-            places: Arc::new(Semaphore::new(options.most_requests.clamp(1, Semaphore::MAX_PERMITS))),
+            places: Places::new(options.most_requests),
             turn: options.turn,
             eager,
             tls_beside_http: options.tls_beside_http,
@@ -147,8 +147,8 @@ impl Images {
         Ok((Self(Arc::new(service)), Background(tasks)))
     }
 
-    /// Answers a request.
-    pub(crate) async fn answer(&self, head: &Head, secure: bool) -> Answer {
+    /// Answers a request of an address.
+    pub(crate) async fn answer(&self, head: &Head, secure: bool, peer: IpAddr) -> Answer {
         let service = &*self.0;
         let path = head.uri.path();
         if service.tls_beside_http && !secure && needs_tls(path) {
@@ -174,7 +174,7 @@ impl Images {
         } else {
             let mut answer = match &route {
                 Route::Artifact(path) => service.artifact(head, path),
-                _ => match service.place().await {
+                _ => match service.places.take(peer, service.turn).await {
                     None => Answer::later(BUSY, "as many images are being served as may be at a time"),
                     Some(taken) => {
                         place = Some(taken);
@@ -216,10 +216,6 @@ impl Service {
             Ok(json) => Answer::typed(StatusCode::OK, HeaderValue::from_static("application/json"), json),
             Err(error) => failed("progress", &error),
         }
-    }
-
-    async fn place(&self) -> Option<OwnedSemaphorePermit> {
-        timeout(self.turn, Arc::clone(&self.places).acquire_owned()).await.ok()?.ok()
     }
 
     async fn image(&self, head: &Head, route: &Route) -> Answer {

@@ -14,6 +14,7 @@ mod http;
 mod image;
 mod images;
 mod metrics;
+mod places;
 mod route;
 pub mod server;
 mod token;

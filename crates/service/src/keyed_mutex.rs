@@ -13,7 +13,7 @@ pub(crate) struct KeyedMutex([Mutex<()>; LOCKS]);
 
 const LOCKS: usize = 32;
 
-/// So long an agent's report waits for those of other hosts of its cluster.
+/// So long an agent's report waits for those of other hosts of its cluster, and a change for others.
 const SOON: Duration = Duration::from_secs(2);
 
 impl KeyedMutex {
@@ -23,7 +23,8 @@ impl KeyedMutex {
     }
 
     /// A turn, unless it does not come soon. Each report has the whole cluster judged: when a very large cluster reports at once,
-    /// the last ones are written alone, and the scheduler judges once for all of them.
+    /// the last ones are written alone, and the scheduler judges once for all of them. A change goes on without its turn, and is decided
+    /// anew where another was written first.
     /// There is none where there is no cluster.
     pub(crate) async fn lock_soon(&self, id: Option<ClusterId>) -> Option<MutexGuard<'_, ()>> {
         timeout(SOON, self.lock(id?)).await.ok()

@@ -30,6 +30,8 @@ pub enum Sweep {
     Deregistered,
     /// Infra-envs that nobody touches, with their hosts.
     UnusedInfraEnvs,
+    /// Events of what is not there, or of nothing at all.
+    EventsOfNothing,
 }
 
 /// Whom messages are for.
@@ -76,7 +78,8 @@ const UPLOAD: &str = "upload";
 
 impl Sweep {
     /// All clean-ups.
-    pub const ALL: [Self; 3] = [Self::InactiveClusters, Self::Deregistered, Self::UnusedInfraEnvs];
+    pub const ALL: [Self; 4] =
+        [Self::InactiveClusters, Self::Deregistered, Self::UnusedInfraEnvs, Self::EventsOfNothing];
 
     /// The name of the clean-up in the table and for people.
     pub fn name(self) -> &'static str {
@@ -84,6 +87,7 @@ impl Sweep {
             Self::InactiveClusters => "inactive-clusters",
             Self::Deregistered => "deregistered",
             Self::UnusedInfraEnvs => "unused-infra-envs",
+            Self::EventsOfNothing => "events-of-nothing",
         }
     }
 }

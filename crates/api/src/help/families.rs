@@ -428,8 +428,8 @@ pub(super) const FAMILIES: &[Family] = &[
     family(
         "no-room",
         &[507],
-        &["no room left"],
-        "The disk of the database or of the files is full; nothing was changed.",
+        &["no room left", "as many logs as it may"],
+        "The disk of the database or of the files is full, or the logs take as much of it as they may; nothing was changed.",
         "Make room: old clusters and their logs are the most of it (docs/operations.md).",
     ),
 ];

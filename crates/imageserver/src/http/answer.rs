@@ -4,10 +4,10 @@ use assisted_isokit::Layout;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::Arrival;
 use crate::metrics::Record;
+use crate::places::Place;
 
 pub(super) const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
@@ -22,7 +22,7 @@ pub(crate) struct Answer {
     /// When parts of the body may still be on their way to this machine.
     pub arrival: Option<Arrival>,
     /// Its place among the answers at a time.
-    pub place: Option<OwnedSemaphorePermit>,
+    pub place: Option<Place>,
     /// What is measured about it.
     pub record: Option<Record>,
 }

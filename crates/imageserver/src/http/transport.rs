@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use rustix::fs::{Advice, fadvise, sendfile};
@@ -47,21 +47,66 @@ pub(crate) enum Stream {
     Secure(Box<TlsStream<TcpStream>>),
 }
 
+/// How fast a client has to take what it is sent.
+#[derive(Clone, Copy, Debug)]
+pub struct LeastPace {
+    pub bytes_per_second: u64,
+    /// Over which time on average.
+    pub window: Duration,
+}
+
+/// What a client has taken lately.
+struct Pace {
+    least: LeastPace,
+    since: Instant,
+    taken: u64,
+}
+
+impl Pace {
+    fn restart(&mut self) {
+        (self.since, self.taken) = (Instant::now(), 0);
+    }
+
+    /// Notes what was taken.
+    ///
+    /// # Errors
+    ///
+    /// When a window ends in which it was too little.
+    fn note(&mut self, bytes: usize) -> io::Result<()> {
+        self.taken += bytes as u64;
+        let passed = self.since.elapsed();
+        if passed < self.least.window {
+            return Ok(());
+        }
+        if (self.taken as f64) < passed.as_secs_f64() * self.least.bytes_per_second as f64 {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "it was taken too slowly"));
+        }
+        self.restart();
+        Ok(())
+    }
+}
+
 /// A connection as bytes.
 pub(crate) struct Transport {
     stream: Stream,
     /// How long a client may take without taking a single byte.
     stall: Duration,
+    pace: Pace,
     /// Bytes that were sent.
     pub sent: u64,
 }
 
 impl Transport {
-    pub fn new(mut stream: Stream, stall: Duration) -> Self {
+    pub fn new(mut stream: Stream, stall: Duration, least: LeastPace) -> Self {
         if let Stream::Secure(stream) = &mut stream {
             stream.get_mut().1.set_buffer_limit(Some(RECORD));
         }
-        Self { stream, stall, sent: 0 }
+        Self { stream, stall, pace: Pace { least, since: Instant::now(), taken: 0 }, sent: 0 }
+    }
+
+    /// Begins to measure anew how fast the client is.
+    pub fn restart_pace(&mut self) {
+        self.pace.restart();
     }
 
     pub fn is_secure(&self) -> bool {
@@ -90,6 +135,7 @@ impl Transport {
             };
             rest = rest.get(sent..).unwrap_or_default();
             self.sent += sent as u64;
+            self.pace.note(sent)?;
         }
         Ok(())
     }
@@ -125,6 +171,7 @@ impl Transport {
                         if sent == 0 {
                             return Err(io::ErrorKind::UnexpectedEof.into());
                         }
+                        self.pace.note(sent)?;
                     }
                 }
                 Stream::Secure(stream) => {
@@ -136,6 +183,7 @@ impl Transport {
                             Some(sent) => {
                                 at += sent as u64;
                                 self.sent += sent as u64;
+                                self.pace.note(sent)?;
                             }
                             None => {
                                 fetch(file, at, stretch.end).await?;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::io;
+use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
 
 use assisted_isokit::{Extent, Source};
@@ -12,7 +13,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::Images;
-use crate::http::transport::Transport;
+use crate::http::transport::{LeastPace, Transport};
 use crate::http::{Answer, Arrival, Head, head};
 
 /// How long clients may take; who takes longer is cut off.
@@ -26,6 +27,8 @@ pub struct Timeouts {
     pub idle: Duration,
     /// For taking the next byte of an answer: long, because machines that read from virtual media may be paused.
     pub stall: Duration,
+    /// How fast an answer has to be taken.
+    pub pace: LeastPace,
     /// For closing.
     pub linger: Duration,
 }
@@ -37,6 +40,7 @@ impl Default for Timeouts {
             head: Duration::from_secs(3),
             idle: Duration::from_secs(180),
             stall: Duration::from_secs(600),
+            pace: LeastPace { bytes_per_second: 16 << 10, window: Duration::from_secs(30 * 60) },
             linger: Duration::from_secs(2),
         }
     }
@@ -45,6 +49,7 @@ impl Default for Timeouts {
 /// Serves a connection until its client has gone, or until `stop` and the end of the answer under way.
 pub(super) async fn serve(
     mut transport: Transport,
+    peer: IpAddr,
     images: Images,
     timeouts: Timeouts,
     stop: CancellationToken,
@@ -65,7 +70,7 @@ pub(super) async fn serve(
                 break;
             }
         };
-        let mut answer = images.answer(&head, transport.is_secure()).await;
+        let mut answer = images.answer(&head, transport.is_secure(), peer).await;
         let keep = head.keep_alive && !stop.is_cancelled();
         let before = transport.sent;
         let delivered = deliver(&mut transport, &mut answer, Some(&head), keep).await;
@@ -123,6 +128,7 @@ async fn deliver(
 ) -> io::Result<()> {
     let without_body = head.is_some_and(|head| head.method == Method::HEAD);
     let length = if without_body { 0 } else { answer.body.len() };
+    transport.restart_pace();
     transport.send(lines(answer, head, keep).as_bytes(), length > 0).await?;
     for extent in answer.body.slice(0..length) {
         send(transport, &extent, &mut answer.arrival).await?;
@@ -138,7 +144,12 @@ async fn send(transport: &mut Transport, extent: &Extent, arrival: &mut Option<A
             let (mut at, end) = (*offset, offset.saturating_add(extent.len));
             while at < end {
                 let part = match arrival {
-                    Some(arrival) => arrival.reach(file, at, end).await?,
+                    Some(arrival) => {
+                        let part = arrival.reach(file, at, end).await?;
+                        // Nobody can take what is not there.
+                        transport.restart_pace();
+                        part
+                    }
                     None => end,
                 };
                 transport.send_file(file, at, part - at).await?;

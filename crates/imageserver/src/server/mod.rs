@@ -4,12 +4,13 @@ mod connection;
 
 use std::future::Future;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -18,10 +19,12 @@ use tokio_util::task::TaskTracker;
 use self::connection::serve as serve_connection;
 use crate::Images;
 use crate::http::transport::{Stream, Transport};
+use crate::places::{Place, Places};
 
 pub use self::connection::Timeouts;
+pub use crate::http::transport::LeastPace;
 
-/// Connections at a time; further ones wait in the queue of the system.
+/// Connections at a time; further ones wait in the queue of the system, and those of an address that has its share are closed.
 const MOST_CONNECTIONS: usize = 16 * 1024;
 
 /// A place to listen, and how.
@@ -47,12 +50,14 @@ pub async fn serve(
     let stopping = CancellationToken::new();
     let connections = TaskTracker::new();
     let slots = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let places = Places::new(MOST_CONNECTIONS);
     let mut accepting = tokio::task::JoinSet::new();
     for listener in listeners {
         let accept = Accept {
             images: images.clone(),
             timeouts,
             slots: Arc::clone(&slots),
+            places: places.clone(),
             connections: connections.clone(),
             stopping: stopping.clone(),
         };
@@ -81,8 +86,17 @@ struct Accept {
     images: Images,
     timeouts: Timeouts,
     slots: Arc<Semaphore>,
+    places: Places,
     connections: TaskTracker,
     stopping: CancellationToken,
+}
+
+/// A connection that was let in.
+struct Accepted {
+    stream: TcpStream,
+    peer: IpAddr,
+    /// Its place among those of its address, and after that its place among all: whoever is let in finds a free one.
+    held: (Place, OwnedSemaphorePermit),
 }
 
 impl Accept {
@@ -93,23 +107,31 @@ impl Accept {
                 accepted = self.next(&listener.tcp) => accepted,
                 () = self.stopping.cancelled() => return,
             };
-            let Some((stream, slot)) = accepted else { continue };
+            let Some(Accepted { stream, peer, held }) = accepted else { continue };
             let (images, acceptor) = (self.images.clone(), acceptor.clone());
             let (timeouts, stopping) = (self.timeouts, self.stopping.clone());
             self.connections.spawn(async move {
-                let _slot = slot;
+                let _held = held;
                 if let Some(stream) = open(stream, acceptor, timeouts).await {
-                    let transport = Transport::new(stream, timeouts.stall);
-                    serve_connection(transport, images, timeouts, stopping).await;
+                    let transport = Transport::new(stream, timeouts.stall, timeouts.pace);
+                    serve_connection(transport, peer, images, timeouts, stopping).await;
                 }
             });
         }
     }
 
-    async fn next(&self, listener: &TcpListener) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+    async fn next(&self, listener: &TcpListener) -> Option<Accepted> {
         let slot = Arc::clone(&self.slots).acquire_owned().await.ok()?;
         match listener.accept().await {
-            Ok((stream, _)) => Some((stream, slot)),
+            Ok((stream, address)) => {
+                // Where IPv6 takes connections of IPv4, an address has two forms.
+                let peer = address.ip().to_canonical();
+                let Some(place) = self.places.try_take(peer) else {
+                    tracing::debug!(%peer, "a connection is closed: its address has as many as it may");
+                    return None;
+                };
+                Some(Accepted { stream, peer, held: (place, slot) })
+            }
             Err(error) => {
                 use io::ErrorKind::{ConnectionAborted, ConnectionReset};
                 if !matches!(error.kind(), ConnectionAborted | ConnectionReset) {

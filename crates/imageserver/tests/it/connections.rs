@@ -1,10 +1,12 @@
 //! Connections: kept, cut, crowded, and ended.
 
 use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::time::Duration;
 
+use assisted_imageserver::server::LeastPace;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use crate::api::ID;
 use crate::client::get;
@@ -117,13 +119,76 @@ async fn who_takes_nothing_is_cut_off_and_gives_its_place_back() {
     assert!(all(slow).await.len() < Iso::x86_64().bytes.len());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn who_takes_too_little_is_cut_off_and_gives_its_place_back() {
+    let server = Server::with(&local(), |options, timeouts| {
+        options.most_requests = 1;
+        timeouts.pace = LeastPace { bytes_per_second: 10 << 20, window: Duration::from_secs(2) };
+    })
+    .await;
+    server.ready().await;
+    // More requests than the server reads at once: when it closes the connection, that is known without taking what was sent.
+    let mut slow = stuck_from(&server, 1, 64).await;
+    // It takes something all the time, and is never stalled.
+    let trickle = async {
+        let mut piece = [0_u8; 4096];
+        while matches!(slow.read(&mut piece).await, Ok(1..)) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), trickle).await.expect("it is cut off");
+    // Who is quick gets all of it.
+    let answer = get(&server, &full(), &[]).await;
+    assert_eq!((answer.status, answer.body.len()), (200, Iso::x86_64().bytes.len()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_address_leaves_a_place_for_others() {
+    let server = Server::with(&local(), |options, _| {
+        options.most_requests = 4;
+        options.turn = Duration::from_millis(50);
+    })
+    .await;
+    server.ready().await;
+    let ask = async |host| {
+        let mut stream = socket(host).connect(server.address).await.unwrap();
+        let text = format!("GET {} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", full());
+        stream.write_all(text.as_bytes()).await.unwrap();
+        all(stream).await.get(..12).unwrap_or_default().to_owned()
+    };
+    let until = async |host, wanted: &str| {
+        let asking = async { while ask(host).await != wanted {} };
+        tokio::time::timeout(Duration::from_secs(30), asking).await.expect(wanted);
+    };
+    // Where it is alone it has three of four.
+    let mut greedy = Vec::new();
+    for _ in 0..3 {
+        greedy.push(stuck_from(&server, 2, 8).await);
+    }
+    until(2, "HTTP/1.1 503").await;
+    assert_eq!(ask(3).await, "HTTP/1.1 200");
+    greedy.pop();
+    until(2, "HTTP/1.1 200").await;
+}
+
+/// A socket with an address of its own among those of this machine.
+fn socket(host: u8) -> TcpSocket {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(SocketAddr::from(([127, 0, 0, host], 0))).unwrap();
+    socket
+}
+
 /// A connection that asks for more than it takes: its answer is under way.
 async fn stuck(server: &Server) -> TcpStream {
-    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    stuck_from(server, 1, 8).await
+}
+
+async fn stuck_from(server: &Server, host: u8, requests: usize) -> TcpStream {
+    let socket = socket(host);
     socket.set_recv_buffer_size(4096).unwrap();
     let mut stream = socket.connect(server.address).await.unwrap();
     // Together longer than any buffer on the way.
-    stream.write_all(request(&full()).repeat(8).as_bytes()).await.unwrap();
+    stream.write_all(request(&full()).repeat(requests).as_bytes()).await.unwrap();
     assert_eq!(stream.read_u8().await.unwrap(), b'H');
     stream
 }

@@ -26,6 +26,7 @@ use crate::available_versions::AvailableVersions;
 use crate::database::Database;
 use crate::dns::Domains;
 use crate::generator::{Generator, ReviewTurns};
+use crate::keyed_mutex::KeyedMutex;
 use crate::parts::Parts;
 
 pub use hosts::ListClusterHosts;
@@ -41,6 +42,8 @@ pub struct Clusters {
     available: Arc<AvailableVersions>,
     access: Access,
     dns: Arc<Domains>,
+    /// Held by requests that change a cluster.
+    changes: Arc<KeyedMutex>,
 }
 
 impl Clusters {
@@ -53,6 +56,7 @@ impl Clusters {
             available: Arc::clone(&parts.available),
             access: parts.access.clone(),
             dns: Arc::clone(&parts.dns),
+            changes: Arc::default(),
         }
     }
 }

@@ -25,6 +25,8 @@ impl Clusters {
         cluster_id: ClusterId,
         params: ClusterUpdateParams,
     ) -> Result<Cluster, Error> {
+        // Of many at once all but one would decide in vain, again and again, until the last ones are refused.
+        let _turn = self.changes.lock_soon(Some(cluster_id)).await;
         let work = attempt!(self.database, caller, self.try_update(caller, cluster_id, &params))?;
         Self::response(&work)
     }

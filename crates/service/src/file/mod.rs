@@ -16,6 +16,7 @@ use crate::access::Access;
 use crate::database::Database;
 use crate::keyed_mutex::KeyedMutex;
 use crate::parts::Parts;
+use log::LogRoom;
 
 pub use crate::stored_file::{Content, File};
 pub use presigned::InfraEnvFile;
@@ -28,6 +29,8 @@ pub struct Files {
     access: Access,
     /// Held by changes of manifests.
     manifests: KeyedMutex,
+    /// What all logs may take.
+    log_room: LogRoom,
 }
 
 impl Files {
@@ -38,6 +41,7 @@ impl Files {
             settings: Arc::clone(&parts.settings),
             access: parts.access.clone(),
             manifests: KeyedMutex::default(),
+            log_room: LogRoom::new(parts.settings.limits.logs),
         }
     }
 }

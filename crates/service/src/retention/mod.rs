@@ -5,9 +5,11 @@
 //! there is more, it is due the sooner.
 
 mod clusters;
+mod events;
 mod infra_envs;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use assisted_config::Settings;
@@ -48,7 +50,7 @@ impl Rule {
                 kept: settings.deleted_inactive_after,
                 most: Some(settings.max_clusters_per_interval),
             },
-            Sweep::Deregistered => Self {
+            Sweep::Deregistered | Sweep::EventsOfNothing => Self {
                 enabled: settings.enable_delete_unregistered,
                 interval: settings.deletion_worker_interval,
                 kept: settings.deleted_unregistered_after,
@@ -84,11 +86,18 @@ pub(crate) struct Sweeper {
     database: Arc<Database>,
     settings: Arc<Settings>,
     clusters: Clusters,
+    /// Number of the event up to which they were looked at; 0: from the first on.
+    events_seen: AtomicI64,
 }
 
 impl Sweeper {
     pub(crate) fn new(parts: &Parts, clusters: Clusters) -> Self {
-        Self { database: Arc::clone(&parts.database), settings: Arc::clone(&parts.settings), clusters }
+        Self {
+            database: Arc::clone(&parts.database),
+            settings: Arc::clone(&parts.settings),
+            clusters,
+            events_seen: AtomicI64::new(0),
+        }
     }
 
     /// Sets when each kind is looked for first, unless another start has set it earlier.
@@ -119,6 +128,7 @@ impl Sweeper {
                 Sweep::InactiveClusters => Box::pin(self.deregister_inactive_clusters(before, limit)).await?,
                 Sweep::Deregistered => self.delete_deregistered(before, limit).await?,
                 Sweep::UnusedInfraEnvs => self.remove_unused_infra_envs(before, limit).await?,
+                Sweep::EventsOfNothing => self.delete_events_of_nothing(before).await?,
             };
             next = Some(later(now, rule.pause(found)));
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
+use assisted_config::Size;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal::RefusalKind;
 use assisted_service::Error;
@@ -16,9 +17,16 @@ use bytes::Bytes;
 use futures::stream;
 use serde_json::{Value, json};
 
-use crate::lab::{Database, Lab, PULL_SECRET, content, on_both_engines, refusal};
+use crate::lab::{Database, Lab, PULL_SECRET, Time, content, on_both_engines, refusal};
 
-on_both_engines![progress_is_shown, kept_as_they_come, by_their_role_and_type, refused, all_in_one];
+on_both_engines![
+    progress_is_shown,
+    kept_as_they_come,
+    by_their_role_and_type,
+    refused,
+    no_more_than_there_is_room_for,
+    all_in_one,
+];
 
 impl Lab {
     async fn upload_logs(&self, upload: UploadLogs, content: &[u8]) -> Result<(), Error> {
@@ -201,6 +209,39 @@ async fn refused(database: Database) {
     assert_eq!((error.kind(), error.to_string()), (RefusalKind::Invalid, text));
     assert_eq!(lab.get_cluster(id).await.logs_info, None);
     assert_eq!(refusal(lab.logs(query(id, Some(LogsType::Controller), None)).await).0, RefusalKind::Conflict);
+    lab.stop().await;
+}
+
+async fn no_more_than_there_is_room_for(database: Database) {
+    let start =
+        async || Lab::with(&database, Time::default(), |settings| settings.limits.logs = Size(10_000)).await;
+    let lab = start().await;
+    let id = lab.single_node().await.id;
+    let infra_env = lab.infra_env(Some(id)).await.id;
+    let (host, another) = (lab.host(infra_env).await, lab.host(infra_env).await);
+    lab.upload_logs(of_controller(id), &[1; 6000]).await.unwrap();
+    let text = "the service keeps as many logs as it may, MAX_LOG_BYTES=10000: delete clusters that nobody needs, or set it higher";
+    let full = || (RefusalKind::OutOfSpace, text.to_owned());
+    assert_eq!(refusal(lab.upload_logs(of_host(id, host), &[2; 4001]).await), full());
+    assert_eq!(
+        refusal(lab.logs(query(id, Some(LogsType::Host), Some(host.host_id))).await).0,
+        RefusalKind::Conflict
+    );
+    // What was refused takes no room, and what is replaced gives its own.
+    lab.upload_logs(of_host(id, host), &[3; 4000]).await.unwrap();
+    assert_eq!(refusal(lab.upload_logs(of_host(id, host), &[4; 4001]).await), full());
+    lab.upload_logs(of_controller(id), &[5; 5999]).await.unwrap();
+    // The oldest are there as they were.
+    let of_host_now = lab.logs(query(id, Some(LogsType::Host), Some(host.host_id))).await.unwrap();
+    assert_eq!(of_host_now.1, [3; 4000]);
+    lab.stop().await;
+
+    // What others have stored counts.
+    let lab = start().await;
+    let other = UploadLogs { logs_type: LogsType::All, ..of_controller(id) };
+    assert_eq!(refusal(lab.upload_logs(other, &[6; 2]).await), full());
+    lab.upload_logs(other, &[6]).await.unwrap();
+    assert_eq!(refusal(lab.upload_logs(of_host(id, another), b"").await), full());
     lab.stop().await;
 }
 

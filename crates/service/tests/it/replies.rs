@@ -7,7 +7,7 @@ use assisted_wire::id::HostId;
 use assisted_wire::step::{StepReply, StepType};
 use serde_json::{Value, json};
 
-use crate::lab::{Database, Lab, inventory, on_both_engines, refusal, resolutions, time_sources};
+use crate::lab::{AGENT, Database, Lab, inventory, on_both_engines, refusal, resolutions, time_sources};
 
 on_both_engines![
     in_any_order,
@@ -16,6 +16,7 @@ on_both_engines![
     of_hostile_machines,
     of_machines_that_cannot_be,
     at_the_same_time,
+    hundreds_at_the_same_time,
     while_a_host_begins_anew
 ];
 
@@ -195,6 +196,39 @@ async fn at_the_same_time(database: Database) {
     let known = lab.until(host, HostStatus::Known).await;
     assert!(known.requested_hostname.starts_with("host-"));
     assert!(lab.get_cluster(cluster.id).await.tags.starts_with("tag"));
+    lab.stop().await;
+}
+
+/// A rack that is switched on while somebody changes the cluster: nobody is refused, nobody waits for ever, and nothing is lost.
+async fn hundreds_at_the_same_time(database: Database) {
+    let lab = Lab::start(&database).await;
+    let cluster = lab.cluster(json!({"base_dns_domain": "example.com"})).await.id;
+    let infra_env = lab.infra_env(Some(cluster)).await.id;
+    let register = |_| {
+        let (service, caller) = (lab.service.clone(), lab.caller.clone());
+        let params = json!({"host_id": HostId::random(), "discovery_agent_version": AGENT});
+        let params = serde_json::from_value(params).unwrap();
+        tokio::spawn(async move { Box::pin(service.hosts().register(&caller, infra_env, params)).await })
+    };
+    let patch = |number| {
+        let (service, caller) = (lab.service.clone(), lab.caller.clone());
+        let params = serde_json::from_value(json!({"tags": format!("tag{number}")})).unwrap();
+        tokio::spawn(async move { Box::pin(service.clusters().update(&caller, cluster, params)).await })
+    };
+    let registrations: Vec<_> = (0..300).map(register).collect();
+    let patches: Vec<_> = (0..50).map(patch).collect();
+    for (number, task) in patches.into_iter().enumerate() {
+        // Each is answered with what it wrote, whoever came next.
+        assert_eq!(task.await.unwrap().unwrap().tags, format!("tag{number}"));
+    }
+    for task in registrations {
+        task.await.unwrap().unwrap();
+    }
+    let known = lab.get_cluster(cluster).await;
+    assert_eq!(known.hosts.unwrap().len(), 300);
+    assert!(known.tags.starts_with("tag"), "{}", known.tags);
+    let names = lab.event_names(cluster).await;
+    assert_eq!(names.iter().filter(|name| *name == "host_registration_succeeded").count(), 300);
     lab.stop().await;
 }
 

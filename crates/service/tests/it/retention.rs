@@ -4,7 +4,7 @@ use assisted_blob::Key;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal::RefusalKind;
 use assisted_service::event::ListEvents;
-use assisted_store::{Deleted, Store};
+use assisted_store::{Batch, Deleted, Store};
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::host::HostStatus;
 use assisted_wire::id::{ClusterId, InfraEnvId};
@@ -17,6 +17,7 @@ on_both_engines![
     no_more_at_a_time_than_allowed,
     deregistered_clusters_go_for_good,
     unused_infra_envs_go_with_their_hosts,
+    events_of_nothing_go_piece_by_piece,
     nothing_goes_where_it_is_switched_off,
 ];
 
@@ -191,6 +192,55 @@ async fn unused_infra_envs_go_with_their_hosts(database: Database) {
         None => Ok(()),
     })
     .await;
+    lab.stop().await;
+}
+
+async fn events_of_nothing_go_piece_by_piece(database: Database) {
+    let lab = Lab::start(&database).await;
+    let (cluster, pool) = (lab.settled().await, lab.infra_env(None).await.id);
+    let tell = async |name: &str, cluster_id: Option<ClusterId>, infra_env_id: Option<InfraEnvId>| {
+        let event = json!({
+            "name": name, "severity": "info", "message": "m", "event_time": "2026-01-01T00:00:00Z",
+            "cluster_id": cluster_id, "infra_env_id": infra_env_id,
+        });
+        let event = serde_json::from_value(event).unwrap();
+        lab.service.events().trigger(&lab.caller, event).await.unwrap();
+    };
+    tell("of-a-cluster", Some(cluster), None).await;
+    tell("of-an-infra-env", None, Some(pool)).await;
+    // More than are looked at at once.
+    let store = Store::open(&database.address).await.unwrap();
+    let mut batch = Batch::new();
+    let event = json!({
+        "name": "of-nothing", "severity": "info", "message": "", "event_time": lab.time.now().to_string(),
+    });
+    let event = serde_json::from_value(event).unwrap();
+    for _ in 0..1500 {
+        batch.insert_client_event(&event);
+    }
+    store.write(batch).await.unwrap();
+    tell("of-no-cluster", Some(ClusterId::random()), Some(pool)).await;
+    let names = async || {
+        let all = lab.events(ListEvents { limit: Some(-1), ..ListEvents::default() }).await.events.0;
+        all.into_iter().map(|event| event.name).collect::<Vec<_>>()
+    };
+    lab.pass(71 * HOUR);
+    lab.service.ready().await.unwrap();
+    assert_eq!(names().await.iter().filter(|name| *name == "of-nothing").count(), 1500);
+
+    lab.pass(2 * HOUR);
+    eventually("gone", async || {
+        // The rest is looked at a second later, and all of them an hour later.
+        lab.pass(60);
+        let names = names().await;
+        let left = names.iter().filter(|name| name.starts_with("of-no")).count();
+        if left == 0 { Ok(()) } else { Err(left.to_string()) }
+    })
+    .await;
+    let names = names().await;
+    for name in ["of-a-cluster", "of-an-infra-env", "cluster_registration_succeeded"] {
+        assert!(names.iter().any(|known| known == name), "{name} in {names:?}");
+    }
     lab.stop().await;
 }
 

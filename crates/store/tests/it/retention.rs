@@ -6,7 +6,7 @@ use assisted_core::model::report::ReportKind;
 use assisted_store::{Batch, Deleted, EventQuery, HostRow, Store, Version, WriteError};
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::event::{EventCategory, EventSeverity};
-use assisted_wire::id::{ClusterId, InfraEnvId};
+use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::time::DateTime;
 
 use crate::support::{self, Database, at, on_both};
@@ -16,6 +16,8 @@ on_both! {
     deregistered_clusters_are_found_once,
     deregistered_hosts_are_purged_unless_they_come_back,
     infra_envs_in_use_are_not_found,
+    events_of_nothing_are_deleted_and_others_stay,
+    events_are_numbered_in_pieces,
 }
 
 const HOUR: i64 = 3600;
@@ -140,4 +142,91 @@ async fn infra_envs_in_use_are_not_found(database: Database) {
     assert_eq!(found, [id(&of_gone), id(&of_nobody), id(&pool), id(&lent_once)]);
     assert_eq!(store.unused_infra_envs(at(50), 1).await.unwrap(), [id(&of_gone)]);
     assert_eq!(store.unused_infra_envs(at(11), 10).await.unwrap(), []);
+}
+
+/// An event of the objects that it names.
+fn told(
+    name: &'static str,
+    cluster_id: Option<ClusterId>,
+    infra_env_id: Option<InfraEnvId>,
+    host_id: Option<HostId>,
+) -> NewEvent {
+    NewEvent {
+        name,
+        severity: EventSeverity::Info,
+        category: EventCategory::User,
+        cluster_id,
+        host_id,
+        infra_env_id,
+        message: String::new(),
+        props: None,
+    }
+}
+
+async fn names(store: &Store) -> Vec<String> {
+    let page = store.events(&EventQuery::default()).await.unwrap();
+    page.events.into_iter().map(|event| event.name).collect()
+}
+
+async fn events_of_nothing_are_deleted_and_others_stay(database: Database) {
+    let store = database.open().await;
+    let mut cluster = support::cluster("c", 1);
+    cluster.cluster.deleted_at = Some(DateTime(at(2)));
+    let pool = support::infra_env(None, 1);
+    let host = support::host(pool.infra_env.id, None, 1);
+    let (c, i, h) = (Some(cluster.cluster.id), Some(pool.infra_env.id), Some(host.host.id));
+    let (no_c, no_i, no_h) = (Some(ClusterId::random()), Some(InfraEnvId::random()), Some(HostId::random()));
+    write(&store, |batch| {
+        batch.insert_cluster(&cluster).insert_infra_env(&pool).insert_host(&host);
+        for event in [
+            told("of a cluster until it is purged", c, no_i, no_h),
+            told("of an infra-env", None, i, no_h),
+            told("of a host", None, None, h),
+            told("of no cluster", no_c, i, h),
+            told("of no infra-env", None, no_i, h),
+            told("of no host", None, None, no_h),
+            told("of nothing", None, None, None),
+        ] {
+            batch.insert_event(&event, at(5), None);
+        }
+        batch.insert_event(&told("of nothing, later", None, None, None), at(10), None)
+    })
+    .await;
+    let delete = async |above, up_to, before| {
+        write(&store, |batch| batch.delete_events_of_nothing(above, up_to, at(before))).await;
+    };
+    let kept = ["of a cluster until it is purged", "of an infra-env", "of a host"];
+    delete(0, i64::MAX, 5).await;
+    assert_eq!(names(&store).await.len(), 8, "none was told before");
+    let numbers: Vec<_> =
+        store.events_after(0, None, 10).await.unwrap().events.iter().map(|(number, _)| *number).collect();
+    delete(numbers[3], numbers[5], 10).await;
+    let left = [&kept[..], &["of no cluster", "of nothing", "of nothing, later"][..]].concat();
+    assert_eq!(names(&store).await, left, "the first number is not among them, the last is");
+    delete(0, i64::MAX, 10).await;
+    assert_eq!(names(&store).await, [&kept[..], &["of nothing, later"][..]].concat());
+    delete(0, i64::MAX, 11).await;
+    assert_eq!(names(&store).await, kept);
+}
+
+async fn events_are_numbered_in_pieces(database: Database) {
+    let store = database.open().await;
+    assert_eq!(store.event_number(0, 1).await.unwrap(), None);
+    write(&store, |batch| {
+        let event = told("told", None, None, None);
+        (0..5).fold(batch, |batch, second| batch.insert_event(&event, at(second), None))
+    })
+    .await;
+    let numbers: Vec<_> =
+        store.events_after(0, None, 10).await.unwrap().events.iter().map(|(number, _)| *number).collect();
+    for (after, count, expected) in [
+        (0, 1, Some(numbers[0])),
+        (0, 5, Some(numbers[4])),
+        (0, 6, None),
+        (numbers[1], 2, Some(numbers[3])),
+        (numbers[1], 3, Some(numbers[4])),
+        (numbers[4], 1, None),
+    ] {
+        assert_eq!(store.event_number(after, count).await.unwrap(), expected, "{count} after {after}");
+    }
 }

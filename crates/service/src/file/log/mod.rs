@@ -7,6 +7,7 @@ mod download;
 mod metadata;
 mod pack;
 mod progress;
+mod room;
 mod upload;
 
 use assisted_blob::Key;
@@ -17,6 +18,8 @@ use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 
 use crate::Error;
 use crate::stored_file::key;
+
+pub(super) use room::LogRoom;
 
 /// Name of each uploaded file.
 const ARCHIVE: &str = "logs.tar.gz";

@@ -12,7 +12,7 @@ use assisted_store::Deleted;
 use assisted_wire::cluster::LogsType;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use bytes::Bytes;
-use futures::Stream;
+use futures::{Stream, StreamExt};
 
 use super::{UploadLogs, cluster_key, host_key};
 use crate::attempt::{AttemptError, attempt, final_error};
@@ -29,7 +29,8 @@ impl Files {
     ///
     /// # Errors
     ///
-    /// 404 when there is no such cluster or host, 400 for logs of no host, and for those that are too large or broken off.
+    /// 404 when there is no such cluster or host, 400 for logs of no host, and for those that are too large or broken off; 507
+    /// when all logs take as much room as they may.
     pub async fn upload_logs<S>(&self, caller: &Caller, upload: UploadLogs, content: S) -> Result<(), Error>
     where
         S: Stream<Item = io::Result<Bytes>> + Send,
@@ -82,8 +83,22 @@ impl Files {
         content: impl Stream<Item = io::Result<Bytes>> + Send,
     ) -> Result<(), Error> {
         let refused = |message: String| Err(Error::Infra { kind: RefusalKind::Invalid, message });
-        match self.blob.put_stream(key, content, LARGEST).await {
-            Ok(_) => self.keep_of_known(cluster_id, key).await,
+        let replaced = self.blob.metadata(key).await?.map_or(0, |object| object.size);
+        let mut arriving = self.log_room.admit(&self.blob, replaced).await?;
+        let mut no_room = false;
+        let content = content.map(|piece: io::Result<Bytes>| -> io::Result<Bytes> {
+            let piece = piece?;
+            no_room = !arriving.take(piece.len() as u64);
+            if no_room { Err(io::ErrorKind::QuotaExceeded.into()) } else { Ok(piece) }
+        });
+        let put = self.blob.put_stream(key, content, LARGEST).await;
+        match put {
+            Ok(_) => {
+                self.keep_of_known(cluster_id, key).await?;
+                arriving.keep();
+                Ok(())
+            }
+            Err(_) if no_room => Err(self.log_room.refusal()),
             Err(BlobError::TooLarge { limit, .. }) => {
                 refused(format!("upfile in formData should be at most {limit} bytes long"))
             }
