@@ -8,7 +8,7 @@ use crate::images::get;
 use crate::service::{Service, text};
 
 /// A start that must fail; on a free port and with the data folder `dir`, unless the arguments say otherwise.
-fn refused(dir: &Path, args: &[&str], env: &[(&str, &str)]) -> Output {
+pub fn refused(dir: &Path, args: &[&str], env: &[(&str, &str)]) -> Output {
     let mut all = vec!["serve"];
     for (flag, value) in [("--listen", "127.0.0.1:0"), ("--data-dir", dir.to_str().unwrap())] {
         if !args.contains(&flag) {
