@@ -98,9 +98,14 @@ start with a sentence, unless its value asks for nothing. `assisted config expla
 
 | what differs | |
 |---|---|
-| the address | only this machine is listened to, unless `--listen` (`ASSISTED_LISTEN`) says otherwise; beyond it with `AUTH_TYPE=none` only with `--allow-unauthenticated` (`ASSISTED_ALLOW_UNAUTHENTICATED=true`) |
+| the address | only this machine is listened to, unless `--listen` (`ASSISTED_LISTEN`) says otherwise; beyond it with `AUTH_TYPE=none` only with `--allow-unauthenticated` (`ASSISTED_ALLOW_UNAUTHENTICATED=true`). A `SERVICE_BASE_URL` that leads elsewhere is warned of at start |
 | the image service | `assisted serve` brings its own where `IMAGE_SERVICE_BASE_URL` is not set |
 | open connections | 8 where `DB_MAX_OPEN_CONNECTIONS` is not set, not 90: more do no more work |
+| files | a folder where neither `STORAGE` nor `S3_BUCKET` is set, not S3; the folder is in the user's data folder where `WORK_DIR` is not set, not `/data/` |
+| data collection | off where `ENABLE_DATA_COLLECTION` is not set: nothing is sent to anybody unless somebody says so |
+| the end of an installation | waits for the cluster's own version to settle where `CHECK_CLUSTER_VERSION` is not set |
+| images of the agent, the installer and the controller | this version's own where `AGENT_DOCKER_IMAGE`, `INSTALLER_IMAGE` and `CONTROLLER_IMAGE` are not set |
+| OS images and releases | a built-in list where `OS_IMAGES`, `RELEASE_IMAGES` and `RELEASE_SOURCES` are not set |
 ";
 
 /// Variables that only the image service reads when it runs apart.
@@ -182,6 +187,35 @@ mod tests {
         );
         assert!(row("DEPLOY_TARGET").contains("| harmless |"));
         assert!(row("ASSISTED_SERVICE_HOST").contains("Read by `assisted image-service`"));
+    }
+
+    #[test]
+    fn what_the_page_says_of_defaults_is_so() {
+        let page = page();
+        let (_, differs) = page.split_once("| what differs | |").unwrap();
+        let (differs, _) = differs.split_once("\n\n").unwrap();
+        let settings = assisted_config::variables();
+        for (name, default) in [
+            ("DB_MAX_OPEN_CONNECTIONS", "8"),
+            ("ENABLE_DATA_COLLECTION", "false"),
+            ("CHECK_CLUSTER_VERSION", "true"),
+            ("STORAGE", ""),
+            ("S3_BUCKET", ""),
+            ("WORK_DIR", ""),
+            ("IMAGE_SERVICE_BASE_URL", ""),
+            ("OS_IMAGES", "built in"),
+            ("RELEASE_IMAGES", "built in"),
+            ("RELEASE_SOURCES", "built in"),
+        ] {
+            assert!(differs.contains(&format!("`{name}`")), "{name} is not in {differs}");
+            let variable = settings.iter().find(|variable| variable.name == name).unwrap();
+            assert_eq!(variable.default, default, "{name}");
+        }
+        assert!(differs.contains("| 8 where `DB_MAX_OPEN_CONNECTIONS`"), "{differs}");
+        let program = Program::command();
+        let serve = program.find_subcommand("serve").unwrap();
+        let listen = serve.get_arguments().find(|argument| argument.get_id() == "listen").unwrap();
+        assert_eq!(listen.get_default_values(), ["127.0.0.1:8090"]);
     }
 
     #[test]

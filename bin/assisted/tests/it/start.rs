@@ -196,6 +196,20 @@ fn a_simulation_says_so() {
 }
 
 #[test]
+fn who_sends_hosts_where_nobody_listens_is_told_once() {
+    for (base_url, times) in [("http://192.0.2.7:8090", 1), ("http://localhost:8090", 0)] {
+        let service = Service::start_with_env(&[("SERVICE_BASE_URL", base_url)]);
+        let log = service.log();
+        assert_eq!(log.matches("only this machine is listened to").count(), times, "{base_url}: {log}");
+        let lines: Vec<_> = log.lines().filter(|line| line.contains("ASSISTED_LISTEN=0.0.0.0:")).collect();
+        assert_eq!(lines.len(), times, "{base_url}: {log}");
+        let is_warning =
+            |line: &&str| line.contains("WARN") && line.contains("ASSISTED_ALLOW_UNAUTHENTICATED");
+        assert!(lines.iter().all(is_warning), "{lines:?}");
+    }
+}
+
+#[test]
 fn firmware_is_not_led_to_images_that_it_cannot_fetch() {
     let dir = tempfile::tempdir().unwrap();
     let told = text(&refused(dir.path(), &[], &[("SERVE_HTTPS", "true"), ("HTTP_LISTEN_PORT", "0")]).stderr);
