@@ -142,7 +142,7 @@ impl Serve {
             servers.spawn(async move { Ok(assisted_api::server::serve(listener, None, api, until).await?) });
         }
         let mut signals = StopSignals::new()?;
-        self.announce(&settings, &api, &format!("{scheme}://{address}")).await?;
+        self.announce(&settings, &api, scheme, address).await?;
         let until = stopping(&stopped);
         servers.spawn(async move { Ok(assisted_api::server::serve(listener, tls, api, until).await?) });
 
@@ -203,11 +203,23 @@ impl Serve {
     }
 
     /// Tells whoever started it on a free port where it is, and how the first person logs in: everything can be asked from here on.
-    async fn announce(&self, settings: &Settings, api: &Api, url: &str) -> Result<()> {
+    async fn announce(
+        &self,
+        settings: &Settings,
+        api: &Api,
+        scheme: &str,
+        address: SocketAddr,
+    ) -> Result<()> {
         let simulated = settings.generation.is_simulated();
         if simulated {
             tracing::warn!("{SIMULATION}");
         }
+        // Who runs `assisted up` has chosen the one address by the other.
+        let unreachable = if self.up.is_none() { reached::unreachable(settings, address) } else { None };
+        if let Some(told) = unreachable {
+            tracing::warn!("{told}");
+        }
+        let url = &format!("{scheme}://{address}");
         report(&format!("listening on {url}"));
         if simulated {
             report(SIMULATION);

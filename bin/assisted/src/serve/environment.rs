@@ -98,9 +98,14 @@ start with a sentence, unless its value asks for nothing. `assisted config expla
 
 | what differs | |
 |---|---|
-| the address | only this machine is listened to, unless `--listen` (`ASSISTED_LISTEN`) says otherwise; beyond it with `AUTH_TYPE=none` only with `--allow-unauthenticated` (`ASSISTED_ALLOW_UNAUTHENTICATED=true`) |
+| the address | only this machine is listened to, unless `--listen` (`ASSISTED_LISTEN`) says otherwise; beyond it with `AUTH_TYPE=none` only with `--allow-unauthenticated` (`ASSISTED_ALLOW_UNAUTHENTICATED=true`). A `SERVICE_BASE_URL` that leads elsewhere is warned of at start |
 | the image service | `assisted serve` brings its own where `IMAGE_SERVICE_BASE_URL` is not set |
 | open connections | 8 where `DB_MAX_OPEN_CONNECTIONS` is not set, not 90: more do no more work |
+| files | a folder where neither `STORAGE` nor `S3_BUCKET` is set, not S3; the folder is in the user's data folder where `WORK_DIR` is not set, not `/data/` |
+| data collection | off where `ENABLE_DATA_COLLECTION` is not set: nothing is sent to anybody unless somebody says so |
+| the end of an installation | waits for the cluster's own version to settle where `CHECK_CLUSTER_VERSION` is not set |
+| images of the agent, the installer and the controller | this version's own where `AGENT_DOCKER_IMAGE`, `INSTALLER_IMAGE` and `CONTROLLER_IMAGE` are not set |
+| OS images and releases | a built-in list where `OS_IMAGES`, `RELEASE_IMAGES` and `RELEASE_SOURCES` are not set |
 ";
 
 /// Variables that only the image service reads when it runs apart.
@@ -156,6 +161,76 @@ fn differs_by_one_slip(one: &str, other: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// Where the whole reference is on the machines that this is written on; docs/reference holds what is cited of it.
+    const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/reference");
+
+    /// The sections of the reference that name what the replaced service and its image service read.
+    const SECTIONS: [(&str, &str); 3] = [
+        ("service-api.md", "## 15. Configuration"),
+        ("image-service.md", "### 1.2 Environment variables"),
+        ("running.md", "## 6. Managed DNS"),
+    ];
+
+    /// Values that stand there like names.
+    const VALUES: [&str; 3] = ["PLAIN", "CREATE", "DELETE"];
+
+    /// The lines of a section, with those of the sections below it.
+    fn section<'a>(document: &'a str, title: &'a str) -> impl Iterator<Item = &'a str> {
+        let level = title.bytes().take_while(|byte| *byte == b'#').count();
+        let is_within = move |line: &&str| {
+            let marks = line.bytes().take_while(|byte| *byte == b'#').count();
+            marks == 0 || marks > level
+        };
+        document.lines().skip_while(move |line| *line != title).skip(1).take_while(is_within)
+    }
+
+    fn is_name(text: &str) -> bool {
+        let of_names = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+        text.len() > 3
+            && text.starts_with(|first: char| first.is_ascii_uppercase())
+            && text.bytes().all(of_names)
+            && !VALUES.contains(&text)
+    }
+
+    #[test]
+    fn the_list_is_that_of_the_reference() {
+        let folder = std::path::Path::new(REFERENCE);
+        if !folder.is_dir() {
+            return assisted_testkit::skip("the whole reference is not here");
+        }
+        // Names, and the beginning and the end of several.
+        let (mut names, mut several) = (BTreeSet::new(), Vec::new());
+        for (document, title) in SECTIONS {
+            let document = std::fs::read_to_string(folder.join(document)).unwrap();
+            // The client of the agent-based installer is a program of its own.
+            let lines = section(&document, title).filter(|line| !line.starts_with("Agent-installer client"));
+            for code in lines.flat_map(|line| line.split('`').skip(1).step_by(2)) {
+                let name = code.split('=').next().unwrap();
+                if let Some((begin, end)) = name.split_once("<STAGE>") {
+                    several.push((begin.to_owned(), end.to_owned()));
+                } else if let Some(end) = name.strip_prefix("...").filter(|end| end.starts_with('_')) {
+                    several.push((String::new(), end.to_owned()));
+                } else if is_name(name) {
+                    names.insert(name.to_owned());
+                } else if name.starts_with("Osc_") {
+                    // Its library asks the environment in capitals, however a name is written there.
+                    names.insert(name.to_uppercase());
+                }
+            }
+        }
+        assert!(names.len() > 200 && several.len() == 3, "{names:?} {several:?}");
+        let listed: BTreeSet<String> = replaced().map(str::to_owned).collect();
+        let missing: Vec<_> = names.difference(&listed).collect();
+        assert!(missing.is_empty(), "the reference names them, variables.txt does not: {missing:?}");
+        let is_one_of_several = |name: &str| {
+            several
+                .iter()
+                .any(|(begin, end)| name.starts_with(begin.as_str()) && name.ends_with(end.as_str()))
+        };
+        let made_up: Vec<_> = listed.difference(&names).filter(|name| !is_one_of_several(name)).collect();
+        assert!(made_up.is_empty(), "variables.txt names them, the reference does not: {made_up:?}");
+    }
+
     #[test]
     fn every_variable_of_the_replaced_service_is_known() {
         let known = known();
@@ -182,6 +257,35 @@ mod tests {
         );
         assert!(row("DEPLOY_TARGET").contains("| harmless |"));
         assert!(row("ASSISTED_SERVICE_HOST").contains("Read by `assisted image-service`"));
+    }
+
+    #[test]
+    fn what_the_page_says_of_defaults_is_so() {
+        let page = page();
+        let (_, differs) = page.split_once("| what differs | |").unwrap();
+        let (differs, _) = differs.split_once("\n\n").unwrap();
+        let settings = assisted_config::variables();
+        for (name, default) in [
+            ("DB_MAX_OPEN_CONNECTIONS", "8"),
+            ("ENABLE_DATA_COLLECTION", "false"),
+            ("CHECK_CLUSTER_VERSION", "true"),
+            ("STORAGE", ""),
+            ("S3_BUCKET", ""),
+            ("WORK_DIR", ""),
+            ("IMAGE_SERVICE_BASE_URL", ""),
+            ("OS_IMAGES", "built in"),
+            ("RELEASE_IMAGES", "built in"),
+            ("RELEASE_SOURCES", "built in"),
+        ] {
+            assert!(differs.contains(&format!("`{name}`")), "{name} is not in {differs}");
+            let variable = settings.iter().find(|variable| variable.name == name).unwrap();
+            assert_eq!(variable.default, default, "{name}");
+        }
+        assert!(differs.contains("| 8 where `DB_MAX_OPEN_CONNECTIONS`"), "{differs}");
+        let program = Program::command();
+        let serve = program.find_subcommand("serve").unwrap();
+        let listen = serve.get_arguments().find(|argument| argument.get_id() == "listen").unwrap();
+        assert_eq!(listen.get_default_values(), ["127.0.0.1:8090"]);
     }
 
     #[test]

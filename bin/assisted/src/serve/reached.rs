@@ -1,9 +1,10 @@
 //! Where others come: the address under which browsers and machines reach a service that somebody started by hand.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use assisted_config::Http;
+use assisted_config::{AuthType, Http, Settings};
 use assisted_wire::secret::Secret;
+use url::{Host, Url};
 
 /// Under which address others come here.
 #[derive(Clone, Copy, Debug)]
@@ -35,9 +36,70 @@ pub fn invitation(url: &str, code: Option<&Secret>) -> String {
     }
 }
 
+/// What to tell where machines are sent to an address that is not this machine alone, and nobody but this machine is listened to;
+/// `bound` is where the service listens.
+pub fn unreachable(settings: &Settings, bound: SocketAddr) -> Option<String> {
+    let base_url = &settings.http.service_base_url;
+    if !bound.ip().is_loopback() || !leads_elsewhere(base_url) {
+        return None;
+    }
+    let all: IpAddr =
+        if bound.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let all = SocketAddr::new(all, bound.port());
+    let open = match settings.auth.auth_type {
+        AuthType::None => {
+            " with AUTH_TYPE=users, by which people log in, or with ASSISTED_ALLOW_UNAUTHENTICATED=true, by which whoever reaches it \
+             may do everything"
+        }
+        _ => "",
+    };
+    Some(format!(
+        "hosts are told to come to {base_url} (SERVICE_BASE_URL), but only this machine is listened to ({bound}): none of them \
+         gets here, unless a proxy on this machine leads here. Set ASSISTED_LISTEN={all}{open}"
+    ))
+}
+
+/// Whether an address names more than the machine that reads it. Names are not looked up.
+fn leads_elsewhere(url: &str) -> bool {
+    let Ok(url) = Url::parse(url) else { return false };
+    match url.host() {
+        Some(Host::Ipv4(ip)) => !ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => !ip.is_loopback(),
+        Some(Host::Domain(name)) => name != "localhost" && !name.ends_with(".localhost"),
+        None => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_sends_hosts_elsewhere_and_listens_to_nobody_is_told() {
+        let told = |base_url: &str, bound: &str, auth_type| {
+            let mut settings = Settings::default();
+            settings.http.service_base_url = base_url.to_owned();
+            settings.auth.auth_type = auth_type;
+            unreachable(&settings, bound.parse().unwrap())
+        };
+        let open = told("http://192.0.2.7:8090", "127.0.0.1:8090", AuthType::None).unwrap();
+        assert!(open.contains("ASSISTED_LISTEN=0.0.0.0:8090 with AUTH_TYPE=users"), "{open}");
+        assert!(open.contains("ASSISTED_ALLOW_UNAUTHENTICATED=true") && !open.contains('\n'), "{open}");
+        let closed = told("https://assisted.example.com", "[::1]:8443", AuthType::Local).unwrap();
+        assert!(closed.ends_with("Set ASSISTED_LISTEN=[::]:8443"), "{closed}");
+        for (base_url, bound) in [
+            ("http://192.0.2.7:8090", "0.0.0.0:8090"),
+            ("http://192.0.2.7:8090", "192.0.2.7:8090"),
+            ("http://127.0.0.1:8090", "127.0.0.1:8090"),
+            ("http://[::1]:8090", "[::1]:8090"),
+            ("http://localhost:8090", "127.0.0.1:8090"),
+            ("http://assisted.localhost", "127.0.0.1:8090"),
+            ("", "127.0.0.1:8090"),
+            ("no address", "127.0.0.1:8090"),
+        ] {
+            assert_eq!(told(base_url, bound, AuthType::None), None, "{base_url} {bound}");
+        }
+    }
 
     #[test]
     fn machines_are_told_one_address() {

@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
+use assisted_testkit::AwsServer;
+
 use crate::service::{Service, text};
 
 #[test]
@@ -64,6 +66,39 @@ fn operators_are_shown_with_what_they_would_mean() {
     let unknown = service.cli(&["operator", "show", "nothing"]);
     assert_eq!(unknown.status.code(), Some(1));
     assert!(text(&unknown.stderr).contains("assisted operator list"), "{unknown:?}");
+}
+
+#[test]
+fn dns_records_of_a_cluster_are_shown() {
+    let server = AwsServer::start().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let zone = runtime.block_on(AwsServer::create_zone(&server.url, "example.com")).unwrap();
+    let (dir, domains) = (tempfile::tempdir().unwrap(), format!("example.com:{zone}/route53"));
+    let credentials = dir.path().join("credentials");
+    std::fs::write(&credentials, "[route53]\naws_access_key_id = a\naws_secret_access_key = b\n").unwrap();
+    let service = Service::start_with_env(&[
+        ("GENERATOR", "simulation"),
+        ("BASE_DNS_DOMAINS", &domains),
+        ("ROUTE53_ENDPOINT_URL", &server.url),
+        ("AWS_SHARED_CREDENTIALS_FILE", credentials.to_str().unwrap()),
+    ]);
+    let done = service.simulation(&["--topology", "sno", "--speed", "600"]).output().unwrap();
+    assert!(done.status.success(), "{}\n{}", text(&done.stderr), service.log());
+    let id = service.json(&["cluster", "list"])[0]["id"].as_str().unwrap().to_owned();
+    let cluster = service.json(&["cluster", "show", &id]);
+    let records = cluster["dns_records"].as_array().unwrap();
+    assert_eq!(records.len(), 3, "{records:?}");
+    let shown = text(&service.cli(&["cluster", "show", &id]).stdout);
+    assert!(shown.lines().any(|line| line.starts_with("DNS RECORD")), "{shown}");
+    for record in records {
+        let row = ["name", "type", "address"].map(|member| record[member].as_str().unwrap());
+        assert!(shown.lines().any(|line| line.split_whitespace().eq(row)), "{record} is not in {shown}");
+    }
+    // They are those that the server has: of the API, inside and outside, and of all routes.
+    let kept = runtime.block_on(AwsServer::zone_records(&server.url, &zone)).unwrap();
+    assert_eq!(kept.len(), 3, "{kept:?}");
+    let address = records[0]["address"].as_str().unwrap();
+    assert!(kept.iter().all(|record| record.ends_with(&format!(" A 60 {address}"))), "{kept:?}");
 }
 
 #[test]

@@ -13,8 +13,9 @@ use crate::images;
 use crate::secrets::ask;
 use crate::service::{Service, text};
 
-const SCHEMA: &str = include_str!("../../../../crates/import/tests/data/schema.sql");
-const FILL: &str = include_str!("../../../../crates/import/tests/data/fill.sql");
+/// The tables of the replaced service, and an installation in them.
+pub const SCHEMA: &str = include_str!("../../../../crates/import/tests/data/schema.sql");
+pub const FILL: &str = include_str!("../../../../crates/import/tests/data/fill.sql");
 
 fn theirs() -> String {
     let address = Postgres::start().unwrap().create_database().unwrap();
@@ -70,7 +71,7 @@ fn a_service_is_taken_over_with_the_hosts_that_poll() {
 }
 
 /// The status that a host's poll gets, with the token that its agent was given by the replaced service.
-fn poll(service: &Service, host: &str, token: Option<&str>) -> String {
+pub fn poll(service: &Service, host: &str, token: Option<&str>) -> String {
     let header = token.map_or_else(String::new, |token| format!("X-Secret-Key: {token}\r\n"));
     let address = service.url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).unwrap();

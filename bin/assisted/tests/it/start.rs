@@ -8,7 +8,7 @@ use crate::images::get;
 use crate::service::{Service, text};
 
 /// A start that must fail; on a free port and with the data folder `dir`, unless the arguments say otherwise.
-fn refused(dir: &Path, args: &[&str], env: &[(&str, &str)]) -> Output {
+pub fn refused(dir: &Path, args: &[&str], env: &[(&str, &str)]) -> Output {
     let mut all = vec!["serve"];
     for (flag, value) in [("--listen", "127.0.0.1:0"), ("--data-dir", dir.to_str().unwrap())] {
         if !args.contains(&flag) {
@@ -192,6 +192,20 @@ fn a_simulation_says_so() {
         let body = text(&body);
         assert!(head.starts_with("HTTP/1.1 200"), "{head}");
         assert_eq!((body.starts_with(sentence), body.is_empty()), (simulated, !simulated), "{body}");
+    }
+}
+
+#[test]
+fn who_sends_hosts_where_nobody_listens_is_told_once() {
+    for (base_url, times) in [("http://192.0.2.7:8090", 1), ("http://localhost:8090", 0)] {
+        let service = Service::start_with_env(&[("SERVICE_BASE_URL", base_url)]);
+        let log = service.log();
+        assert_eq!(log.matches("only this machine is listened to").count(), times, "{base_url}: {log}");
+        let lines: Vec<_> = log.lines().filter(|line| line.contains("ASSISTED_LISTEN=0.0.0.0:")).collect();
+        assert_eq!(lines.len(), times, "{base_url}: {log}");
+        let is_warning =
+            |line: &&str| line.contains("WARN") && line.contains("ASSISTED_ALLOW_UNAUTHENTICATED");
+        assert!(lines.iter().all(is_warning), "{lines:?}");
     }
 }
 

@@ -172,6 +172,43 @@ async fn a_restart_before_they_are_made(database: Database) {
     next.stop().await;
 }
 
+/// A cluster of one node has three records, all of them of its address; they go when it is deregistered, and others stay.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_single_node_at_route53() {
+    let (database, keeper) = (Database::sqlite(), Keeper::moto().await);
+    let lab = Lab::with(&database, Time::default(), |settings| keeper.set(settings)).await;
+    let id = lab.single_node().await.id;
+    let infra_env = lab.infra_env(Some(id)).await;
+    let host = lab.host(infra_env.id).await;
+    lab.report_all(host, 1).await;
+    lab.until_status(id, ClusterStatus::Ready).await;
+    let other = Record { name: "www.example.com".to_owned(), address: [192, 0, 2, 1].into() };
+    keeper.other().put(&[Change { record: other, replaces: false }]).await.unwrap();
+
+    lab.install_at(&Ready { id, hosts: vec![host] }).await;
+    lab.until_idle(id).await;
+    let own =
+        ["api", "api-int", "*.apps"].map(|label| format!("{label}.c.example.com A 192.168.126.11")).to_vec();
+    let others = ["www.example.com A 192.0.2.1".to_owned()];
+    assert_eq!(keeper.records().await, [others.as_slice(), &own].concat());
+    let shown = lab.get_cluster(id).await.dns_records;
+    let mut shown: Vec<_> =
+        shown.iter().map(|record| format!("{} {} {}", record.name, record.r#type, record.address)).collect();
+    let mut expected = own;
+    shown.sort();
+    expected.sort();
+    assert_eq!(shown, expected);
+
+    lab.service.clusters().cancel_installation(&lab.caller, id).await.unwrap();
+    lab.service.clusters().deregister(&lab.caller, id).await.unwrap();
+    eventually("deleted with the cluster", async || {
+        let left = keeper.records().await;
+        if left == others { Ok(()) } else { Err(format!("{left:?}")) }
+    })
+    .await;
+    lab.stop().await;
+}
+
 /// The server is away when the records are to be made: each try is seen, and in the end the cluster is ready again and says why.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_away() {

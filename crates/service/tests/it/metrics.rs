@@ -1,12 +1,14 @@
 //! What a whole installation is counted and timed as, and the events that it leaves for machines.
 
+use std::time::Duration;
+
 use assisted_service::event::ListEvents;
 use assisted_wire::event::EventCategory;
 use serde_json::Value;
 
-use crate::lab::{Database, Lab, on_both_engines};
+use crate::lab::{Database, Lab, Time, eventually, on_both_engines};
 
-on_both_engines![an_installation, a_cluster_that_is_given_up];
+on_both_engines![an_installation, a_cluster_that_is_given_up, decisions_that_take_long];
 
 impl Lab {
     /// The value of a line of the metrics, which begins with a name and its labels.
@@ -18,7 +20,7 @@ impl Lab {
     }
 
     /// Kinds and facts of the events for machines.
-    async fn measured_events(&self, query: ListEvents) -> Vec<(String, Value)> {
+    pub async fn measured_events(&self, query: ListEvents) -> Vec<(String, Value)> {
         let query = ListEvents { categories: Some(vec![EventCategory::Metrics]), ..query };
         let page = self.service.events().list(&self.caller, query).await.unwrap();
         let read = |event: assisted_wire::event::Event| {
@@ -74,5 +76,32 @@ async fn a_cluster_that_is_given_up(database: Database) {
     lab.service.clusters().deregister(&lab.caller, cluster.id).await.unwrap();
     let line = r#"cluster_validation_is_in_failed_status_on_cluster_deletion{clusterValidationType="sufficient-masters-count"}"#;
     assert_eq!(lab.metric(line).await, Some(1.0));
+    lab.stop().await;
+}
+
+/// Where the limits are nothing, each decision takes too long: that about a cluster, and that about a host that no cluster has.
+async fn decisions_that_take_long(database: Database) {
+    let lab = Lab::with(&database, Time::default(), |settings| {
+        settings.events.slow_cluster = Duration::ZERO;
+        settings.events.slow_host = Duration::ZERO;
+    })
+    .await;
+    let cluster = lab.single_node().await.id;
+    let (bound, free) = (lab.infra_env(Some(cluster)).await, lab.infra_env(None).await);
+    lab.host(bound.id).await;
+    let host = lab.host(free.id).await.host_id;
+    let of_cluster = ListEvents { cluster_id: Some(cluster), ..ListEvents::default() };
+    let of_host = ListEvents { host_id: Some(host), ..ListEvents::default() };
+    for (kind, query) in [("cluster_monitor.slow_cluster", of_cluster), ("host_monitor.slow_host", of_host)] {
+        let facts = eventually(kind, async || {
+            // Hosts that are silent are looked at again.
+            lab.pass(60);
+            let events = lab.measured_events(query.clone()).await;
+            let found = events.iter().find(|(message, _)| message == kind);
+            found.map(|(_, facts)| facts.clone()).ok_or_else(|| format!("{events:?}"))
+        })
+        .await;
+        assert!(facts["duration"].is_u64(), "{kind}: {facts}");
+    }
     lab.stop().await;
 }

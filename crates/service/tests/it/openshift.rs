@@ -257,6 +257,16 @@ async fn generated_by(program: &[u8], database: Database) {
         file_name: "cluster-scheduler-02-config.yml.patch_1".to_owned(),
     };
     lab.service.files().download_cluster_manifest(&lab.caller, manifest).await.unwrap();
+
+    // The program that made them is told of, for machines.
+    let of_cluster = ListEvents { cluster_id: Some(id), ..ListEvents::default() };
+    let measured = lab.measured_events(of_cluster).await;
+    let used: Vec<_> = measured.iter().filter(|(kind, _)| kind == "installercache.release.metrics").collect();
+    let [(_, used)] = used.as_slice() else { panic!("{measured:?}") };
+    assert_eq!((&used["release_id"], &used["cached"]), (&json!(cluster.ocp_release_image), &json!(false)));
+    assert!(used["extract_duration"].as_f64().is_some_and(|seconds| seconds >= 0.0), "{used}");
+    let time = |name: &str| used[name].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    assert!(time("start_time") <= time("end_time"), "{used}");
     lab.stop().await;
 }
 
