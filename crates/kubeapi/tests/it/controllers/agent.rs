@@ -7,6 +7,7 @@ use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::labels::{finalizer as names, label};
 use assisted_kube::finalizer;
+use assisted_service::event::ListEvents;
 use assisted_service::host::Poll;
 use assisted_service::object::DescribedHost;
 use assisted_simhost::host::SimHost;
@@ -177,6 +178,62 @@ async fn a_host_that_goes_with_its_infra_env_is_not_made_anew() {
     site.gone::<Agent>(&name).await;
     site.merge::<InfraEnv>("pool", json!({"metadata": {"finalizers": null}})).await;
     site.gone::<InfraEnv>("pool").await;
+}
+
+/// Names of the events of an infra-env.
+async fn events(site: &Site, infra_env_id: InfraEnvId) -> Vec<String> {
+    let query = ListEvents { infra_env_id: Some(infra_env_id), ..ListEvents::default() };
+    let found = site.service.events().list(&site.caller(), query).await.unwrap().events.0;
+    found.into_iter().map(|event| event.name).collect()
+}
+
+#[tokio::test]
+async fn a_host_that_boots_another_image_takes_its_agent_along() {
+    let site = Site::new("moves").await;
+    site.pull_secret().await;
+    site.infra_env("one", json!({"agentLabels": {"rack": "1"}})).await;
+    site.infra_env("two", json!({"agentLabels": {"room": "2"}})).await;
+    let first = register(&site, infra_env_id(&site, "one").await).await;
+    let second = HostKey { infra_env_id: infra_env_id(&site, "two").await, host_id: first.host_id };
+    let (agents, name) = (site.api::<Agent>(), first.host_id.to_string());
+    report_sufficient(&site, first).await;
+    let before = until(&agents, &name, |agent: &Agent| state(agent) == "known-unbound").await;
+    let wanted = json!({"spec": {"approved": true, "hostname": "host-a.example.com"}});
+    site.merge::<Agent>(&name, wanted).await;
+    wait("the name does not come", || async {
+        described(&site, first).await.host.requested_hostname == "host-a.example.com"
+    })
+    .await;
+
+    // Of what was wanted of it before nothing is wanted here, and nothing is known yet.
+    register_again(&site, second).await;
+    let is_of = |infra_env: &'static str| {
+        move |agent: &Agent| {
+            agent.labels().get(label::INFRA_ENV).is_some_and(|name| name == infra_env)
+                && state(agent).ends_with("-unbound")
+        }
+    };
+    let moved = until(&agents, &name, is_of("two")).await;
+    assert_eq!(moved.metadata.uid, before.metadata.uid);
+    assert_eq!((moved.labels().get("rack"), moved.labels()["room"].as_str()), (None, "2"));
+    let owners: Vec<_> = moved.owner_references().iter().map(|owner| owner.name.as_str()).collect();
+    assert_eq!(owners, ["two"]);
+    assert!(!moved.spec.approved && moved.spec.hostname.is_empty(), "{moved:#?}");
+    assert!(moved.status.unwrap().inventory.is_none());
+    assert!(site.service.hosts().described(first).await.unwrap().is_none());
+    assert!(events(&site, first.infra_env_id).await.iter().any(|name| name == "host_deregistered"));
+    assert_eq!(described(&site, second).await.host.requested_hostname, "");
+    assert_eq!(site.names::<Agent>().await, [name.as_str()]);
+
+    // And back.
+    boot(&site, first).await;
+    let back = until(&agents, &name, |agent: &Agent| state(agent) == "known-unbound").await;
+    assert_eq!((back.labels()["rack"].as_str(), back.labels().get("room")), ("1", None));
+    assert!(site.service.hosts().described(second).await.unwrap().is_none());
+    assert!(events(&site, second.infra_env_id).await.iter().any(|name| name == "host_deregistered"));
+    site.delete::<Agent>(&name).await;
+    site.gone::<Agent>(&name).await;
+    assert!(site.service.hosts().of_object(&site.key(&name)).await.unwrap().is_empty());
 }
 
 #[tokio::test]
