@@ -8,6 +8,7 @@ use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_crd::labels::label;
+use assisted_service::event::ListEvents;
 use assisted_simhost::drive::{self, Target};
 use assisted_simhost::plan::{Plan, Shape};
 use assisted_simhost::simulation::Simulation;
@@ -243,4 +244,29 @@ async fn what_is_written_while_a_cluster_installs_does_not_hold_it_up() {
     site.install_says("demo", "SpecSynced", "SyncOK").await;
     assert_eq!(requested().await, before);
     machines.abort();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_installation_is_cancelled_with_its_object_and_another_begins_anew() {
+    let site = Site::new("cancelled").await;
+    let (_, machines) = held(&site, 120.0).await;
+    begin(&site).await;
+    let row = async || {
+        let found = site.service.clusters().of_object(&site.key("demo")).await.unwrap();
+        found.map(|found| found.cluster.id)
+    };
+    let first = row().await.unwrap();
+    machines.abort();
+    site.delete::<AgentClusterInstall>("demo").await;
+    site.gone::<AgentClusterInstall>("demo").await;
+    assert_eq!(row().await, None);
+    let query = ListEvents { cluster_id: Some(first), ..ListEvents::default() };
+    let events = site.service.events().list(&site.caller(), query).await.unwrap().events.0;
+    assert!(events.iter().any(|event| event.name == "cluster_installation_canceled"), "{events:#?}");
+    wait("Agents of the cluster stay", || async { site.names::<Agent>().await.is_empty() }).await;
+
+    install(&site, "demo", json!({})).await;
+    site.install_says("demo", "SpecSynced", "SyncOK").await;
+    site.install_says("demo", "Completed", "InstallationNotStarted").await;
+    assert_ne!(row().await.unwrap(), first);
 }
