@@ -11,5 +11,6 @@ mod installation;
 mod own_hub;
 mod spoke;
 mod staying;
+mod tokens;
 mod walk;
 mod world;
