@@ -63,10 +63,7 @@ impl Shared {
 
     /// The BareMetalHost behind an Agent, in its namespace; none where they are not looked after.
     pub(super) fn bare_metal_host<'a>(&self, agent: &'a Agent) -> Option<&'a str> {
-        if !self.service.settings().kube.enable_metal3 {
-            return None;
-        }
-        agent.metadata.labels.as_ref()?.get(label::BARE_METAL_HOST).map(String::as_str)
+        machine_of(agent, self.service.settings().kube.enable_metal3)
     }
 
     /// Has a Secret or ConfigMap watched, and taken along by backups (kube-api §3.3); the object as it is then.
@@ -99,4 +96,25 @@ pub(super) fn failed(error: &kube::Error) -> Failure {
 /// The failure of a pass: the service's.
 pub(super) fn service_failure(error: &assisted_service::Error) -> Failure {
     Failure::passing(assisted_base::error::chain(error))
+}
+
+/// The BareMetalHost that the label of an Agent names.
+fn machine_of(agent: &Agent, are_looked_after: bool) -> Option<&str> {
+    let labels = agent.metadata.labels.as_ref().filter(|_| are_looked_after)?;
+    labels.get(label::BARE_METAL_HOST).map(String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_names_a_machine_only_where_machines_are_looked_after() {
+        let mut agent = Agent::default();
+        assert_eq!(machine_of(&agent, true), None);
+        let labels = agent.metadata.labels.get_or_insert_default();
+        labels.insert(label::BARE_METAL_HOST.to_owned(), "node-0".to_owned());
+        assert_eq!(machine_of(&agent, true), Some("node-0"));
+        assert_eq!(machine_of(&agent, false), None);
+    }
 }

@@ -14,24 +14,25 @@ use crate::view::cluster::render_without_hosts;
 use crate::view::host::render_host;
 
 impl Hosts {
-    /// The host that an object stands for; `None`: there is none.
+    /// The registrations of the host that an object stands for, in infra-envs of the object's namespace, the newest first: the host is
+    /// there, and has left the others.
     ///
     /// # Errors
     ///
     /// The database failed.
-    pub async fn of_object(&self, key: &ObjectKey) -> Result<Option<HostKey>, Error> {
-        let Ok(id) = key.name.parse::<HostId>() else { return Ok(None) };
+    pub async fn of_object(&self, key: &ObjectKey) -> Result<Vec<HostKey>, Error> {
+        let Ok(id) = key.name.parse::<HostId>() else { return Ok(Vec::new()) };
         let filter = HostFilter { host_id: Some(id), ..HostFilter::default() };
-        for row in self.database.reader().hosts(&filter).await? {
-            if self
-                .namespace_of(row.key.infra_env_id)
-                .await?
-                .is_some_and(|own| own.namespace == key.namespace)
-            {
-                return Ok(Some(row.key));
+        let mut rows = self.database.reader().hosts(&filter).await?;
+        rows.sort_by_key(|row| row.record.host.registered_at.0);
+        let mut found = Vec::new();
+        for row in rows.into_iter().rev() {
+            let infra_env = self.object_of_infra_env(row.key.infra_env_id).await?;
+            if infra_env.is_some_and(|own| own.namespace == key.namespace) {
+                found.push(row.key);
             }
         }
-        Ok(None)
+        Ok(found)
     }
 
     /// The object that stands for a host; `None`: nobody describes its infra-env in the Kubernetes API.
@@ -40,7 +41,7 @@ impl Hosts {
     ///
     /// The database failed.
     pub async fn object_of(&self, key: HostKey) -> Result<Option<ObjectKey>, Error> {
-        let infra_env = self.namespace_of(key.infra_env_id).await?;
+        let infra_env = self.object_of_infra_env(key.infra_env_id).await?;
         Ok(infra_env.map(|infra_env| ObjectKey::new(infra_env.namespace, key.host_id.to_string())))
     }
 
@@ -78,7 +79,7 @@ impl Hosts {
         }))
     }
 
-    async fn namespace_of(&self, id: InfraEnvId) -> Result<Option<ObjectKey>, Error> {
+    async fn object_of_infra_env(&self, id: InfraEnvId) -> Result<Option<ObjectKey>, Error> {
         let found = self.database.known_infra_env(id).await.map_err(final_error)?;
         Ok(found.and_then(|stored| stored.record.object_key.clone()))
     }

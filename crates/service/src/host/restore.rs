@@ -4,8 +4,10 @@ use assisted_core::decide::host::machine::Origin;
 use assisted_core::decide::host::registration::register_host;
 use assisted_core::model::decision::HostChange;
 use assisted_core::model::host::HostKey;
+use assisted_core::model::object_key::ObjectKey;
+use assisted_core::model::refusal::Refusal;
 use assisted_core::model::report::ReportKind;
-use assisted_store::{Deleted, Due};
+use assisted_store::{Deleted, Due, HostFilter};
 use assisted_wire::host::{HostProgressInfo, HostRole, HostStage, HostStatus};
 use assisted_wire::host_params::HostCreateParams;
 use assisted_wire::id::ClusterId;
@@ -35,7 +37,7 @@ impl Hosts {
     ///
     /// # Errors
     ///
-    /// 404 without its infra-env or its cluster.
+    /// 404 without its infra-env or its cluster, 409 when the host is one of an object of another namespace.
     pub async fn restore(&self, caller: &Caller, key: HostKey, lost: &LostHost) -> Result<(), Error> {
         attempt!(self.database, caller, self.try_restore(caller, key, lost))
     }
@@ -46,6 +48,9 @@ impl Hosts {
         let row = self.database.reader().host(key, Deleted::Shown).await?;
         if row.as_ref().is_some_and(|row| row.record.host.deleted_at.is_none()) {
             return Ok(());
+        }
+        if let Some(object) = &infra_env.record.object_key {
+            self.check_namespace(key, object).await?;
         }
         let mut work = match lost.cluster_id {
             Some(id) => self.database.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?,
@@ -84,5 +89,24 @@ impl Hosts {
         work.batch.mark_due(due, now);
         work.commit(&self.database).await?;
         self.database.ensure_infra_env(caller, key).await
+    }
+
+    /// A host that is there in another namespace is that one's: an object that somebody has copied makes no second one of it.
+    async fn check_namespace(&self, key: HostKey, infra_env: &ObjectKey) -> Result<(), AttemptError> {
+        let filter = HostFilter { host_id: Some(key.host_id), ..HostFilter::default() };
+        for row in self.database.reader().hosts(&filter).await? {
+            let HostKey { infra_env_id, host_id } = row.key;
+            let known = self.database.known_infra_env(infra_env_id).await?;
+            let own = known.as_ref().and_then(|known| known.record.object_key.as_ref());
+            if let Some(own) = own.filter(|own| own.namespace != infra_env.namespace) {
+                let namespace = &own.namespace;
+                return Err(Refusal::conflict(format!(
+                    "Host with ID {host_id} already exists in infraEnv {infra_env_id} (namespace: {namespace}). \
+                     Cannot restore."
+                ))
+                .into());
+            }
+        }
+        Ok(())
     }
 }

@@ -231,7 +231,7 @@ impl AgentReconciler {
     }
 
     /// Writes what differs in the status; the Agent as it is then.
-    async fn change_status(
+    pub(super) async fn change_status(
         &self,
         agent: &Agent,
         change: impl FnOnce(&mut AgentStatus),

@@ -3,6 +3,7 @@
 mod binding;
 mod inventory;
 mod leaving;
+mod moving;
 mod object;
 mod spec;
 mod status;
@@ -68,8 +69,7 @@ impl Reconciler for AgentReconciler {
     type Row = Row;
 
     async fn reconcile(&self, row: &Row) -> Result<Outcome, Failure> {
-        let host =
-            self.hub.service.hosts().of_object(&row.key).await.map_err(|error| service_failure(&error))?;
+        let host = self.newest(&row.key).await?;
         let agent = get(&self.hub.cache.agents, &row.key);
         match (agent, host) {
             (None, None) => Ok(Outcome::Done),
@@ -234,6 +234,9 @@ impl AgentReconciler {
     /// Brings the host to what the object says, and shows what became of it.
     async fn show(&self, key: &ObjectKey, agent: &Agent, host: HostKey) -> Result<Outcome, Failure> {
         let Some(described) = self.described(host).await? else { return Ok(Outcome::Done) };
+        if moving::has_moved(agent, &described.infra_env) {
+            return Box::pin(self.start_over(agent, &described)).await;
+        }
         let infra_env = get(&self.hub.cache.infra_envs, &described.infra_env);
         let known = read(&described);
         let dressed = object::dressed(agent, infra_env.as_deref(), &described.host, known.as_ref());

@@ -76,7 +76,7 @@ pub(super) fn dressed(
         let owners = dressed.metadata.owner_references.get_or_insert_default();
         // An InfraEnv that was made anew under its name is another owner.
         owners.retain(|known| known.kind != owner.kind || known.uid == owner.uid);
-        if owners.is_empty() {
+        if !owners.iter().any(|known| known.uid == owner.uid) {
             owners.push(owner);
         }
         let labels = dressed.metadata.labels.get_or_insert_default();

@@ -119,9 +119,19 @@ pub(super) async fn remove_deployment(
 
 #[cfg(test)]
 mod tests {
+    use assisted_core::state::cluster::transition::CANCEL;
     use assisted_crd::common::ClusterReference;
 
     use super::*;
+
+    #[test]
+    fn what_can_be_cancelled_is_cancelled() {
+        for status in ClusterStatus::ALL {
+            let is_legal = CANCEL.iter().any(|rule| rule.from.contains(status));
+            assert_eq!(CANCELLABLE.contains(status), is_legal, "{status}");
+        }
+        assert_eq!(CANCEL.iter().map(|rule| rule.from.len()).sum::<usize>(), CANCELLABLE.len());
+    }
 
     #[test]
     fn agents_of_the_cluster_itself_go_and_others_return_to_their_pool() {

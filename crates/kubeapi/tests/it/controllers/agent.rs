@@ -5,12 +5,15 @@ use std::time::Duration;
 use assisted_core::model::host::HostKey;
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::infra_env::InfraEnv;
-use assisted_crd::labels::{finalizer as names, label};
+use assisted_crd::labels::{annotation, finalizer as names, label};
 use assisted_kube::finalizer;
+use assisted_service::event::ListEvents;
 use assisted_service::host::Poll;
 use assisted_service::object::DescribedHost;
 use assisted_simhost::host::SimHost;
-use assisted_wire::host_params::HostCreateParams;
+use assisted_simhost::plan::PULL_SECRET;
+use assisted_wire::host::{HostRole, HostStage, HostStatus};
+use assisted_wire::host_params::{BindHostParams, HostCreateParams};
 use assisted_wire::id::{HostId, InfraEnvId};
 use assisted_wire::step::{StepReply, StepType};
 use kube::ResourceExt;
@@ -149,6 +152,58 @@ async fn an_agent_that_somebody_removed_by_force_comes_back_and_so_does_a_row() 
     );
 }
 
+/// An Agent as a backup has it, of a host that was installed once.
+fn saved(stage: &str) -> serde_json::Value {
+    json!({
+        "metadata": {
+            "labels": {(label::INFRA_ENV): "pool"}, "finalizers": [names::AGENT],
+            "annotations": {
+                (annotation::AGENT_STATE): "disabled-unbound", (annotation::AGENT_ROLE): "worker",
+                (annotation::AGENT_CURRENT_STAGE): stage,
+            },
+        },
+        "spec": {"approved": true, "role": ""},
+    })
+}
+
+#[tokio::test]
+async fn a_row_is_made_anew_of_what_can_be_read_and_of_no_host_that_is_another_namespaces() {
+    let site = Site::new("anew").await;
+    site.pull_secret().await;
+    site.infra_env("pool", json!({})).await;
+    let infra_env_id = infra_env_id(&site, "pool").await;
+    for (stage, expected) in [("Done", Some(HostStage::Done)), ("no stage", None)] {
+        let host = HostKey { infra_env_id, host_id: HostId::random() };
+        site.create::<Agent>(&host.host_id.to_string(), saved(stage)).await;
+        wait("the row does not come back", || async {
+            site.service.hosts().described(host).await.unwrap().is_some()
+        })
+        .await;
+        let found = described(&site, host).await.host;
+        assert_eq!((found.status, found.stage()), (HostStatus::DisabledUnbound, expected));
+        assert_eq!(found.role, Some(HostRole::Worker));
+    }
+
+    // Somebody copies the Agent of a host that is there.
+    let host = register(&site, infra_env_id).await;
+    let name = host.host_id.to_string();
+    until(&site.api(), &name, |agent: &Agent| condition_of(agent, "SpecSynced").1 == "SyncOK").await;
+    let other = Site::new("anew-other").await;
+    other.pull_secret().await;
+    other.infra_env("pool", json!({})).await;
+    let elsewhere = self::infra_env_id(&other, "pool").await;
+    other.create::<Agent>(&name, saved("")).await;
+    let told =
+        until(&other.api(), &name, |agent: &Agent| condition_of(agent, "SpecSynced").1 == "InputError").await;
+    let text = format!("already exists in infraEnv {infra_env_id} (namespace: anew). Cannot restore.");
+    assert!(format!("{told:?}").contains(&text), "{told:#?}");
+    let copy = HostKey { infra_env_id: elsewhere, host_id: host.host_id };
+    assert!(other.service.hosts().described(copy).await.unwrap().is_none());
+    other.delete::<Agent>(&name).await;
+    other.gone::<Agent>(&name).await;
+    assert!(site.service.hosts().described(host).await.unwrap().is_some());
+}
+
 #[tokio::test]
 async fn a_host_that_goes_with_its_infra_env_is_not_made_anew() {
     let site = Site::new("goes").await;
@@ -177,6 +232,62 @@ async fn a_host_that_goes_with_its_infra_env_is_not_made_anew() {
     site.gone::<Agent>(&name).await;
     site.merge::<InfraEnv>("pool", json!({"metadata": {"finalizers": null}})).await;
     site.gone::<InfraEnv>("pool").await;
+}
+
+/// Names of the events of an infra-env.
+async fn events(site: &Site, infra_env_id: InfraEnvId) -> Vec<String> {
+    let query = ListEvents { infra_env_id: Some(infra_env_id), ..ListEvents::default() };
+    let found = site.service.events().list(&site.caller(), query).await.unwrap().events.0;
+    found.into_iter().map(|event| event.name).collect()
+}
+
+#[tokio::test]
+async fn a_host_that_boots_another_image_takes_its_agent_along() {
+    let site = Site::new("moves").await;
+    site.pull_secret().await;
+    site.infra_env("one", json!({"agentLabels": {"rack": "1"}})).await;
+    site.infra_env("two", json!({"agentLabels": {"room": "2"}})).await;
+    let first = register(&site, infra_env_id(&site, "one").await).await;
+    let second = HostKey { infra_env_id: infra_env_id(&site, "two").await, host_id: first.host_id };
+    let (agents, name) = (site.api::<Agent>(), first.host_id.to_string());
+    report_sufficient(&site, first).await;
+    let before = until(&agents, &name, |agent: &Agent| state(agent) == "known-unbound").await;
+    let wanted = json!({"spec": {"approved": true, "hostname": "host-a.example.com"}});
+    site.merge::<Agent>(&name, wanted).await;
+    wait("the name does not come", || async {
+        described(&site, first).await.host.requested_hostname == "host-a.example.com"
+    })
+    .await;
+
+    // Of what was wanted of it before nothing is wanted here, and nothing is known yet.
+    register_again(&site, second).await;
+    let is_of = |infra_env: &'static str| {
+        move |agent: &Agent| {
+            agent.labels().get(label::INFRA_ENV).is_some_and(|name| name == infra_env)
+                && state(agent).ends_with("-unbound")
+        }
+    };
+    let moved = until(&agents, &name, is_of("two")).await;
+    assert_eq!(moved.metadata.uid, before.metadata.uid);
+    assert_eq!((moved.labels().get("rack"), moved.labels()["room"].as_str()), (None, "2"));
+    let owners: Vec<_> = moved.owner_references().iter().map(|owner| owner.name.as_str()).collect();
+    assert_eq!(owners, ["two"]);
+    assert!(!moved.spec.approved && moved.spec.hostname.is_empty(), "{moved:#?}");
+    assert!(moved.status.unwrap().inventory.is_none());
+    assert!(site.service.hosts().described(first).await.unwrap().is_none());
+    assert!(events(&site, first.infra_env_id).await.iter().any(|name| name == "host_deregistered"));
+    assert_eq!(described(&site, second).await.host.requested_hostname, "");
+    assert_eq!(site.names::<Agent>().await, [name.as_str()]);
+
+    // And back.
+    boot(&site, first).await;
+    let back = until(&agents, &name, |agent: &Agent| state(agent) == "known-unbound").await;
+    assert_eq!((back.labels()["rack"].as_str(), back.labels().get("room")), ("1", None));
+    assert!(site.service.hosts().described(second).await.unwrap().is_none());
+    assert!(events(&site, second.infra_env_id).await.iter().any(|name| name == "host_deregistered"));
+    site.delete::<Agent>(&name).await;
+    site.gone::<Agent>(&name).await;
+    assert!(site.service.hosts().of_object(&site.key(&name)).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -278,4 +389,27 @@ async fn a_host_that_leaves_its_cluster_returns_to_the_pool_or_joins_another() {
     until(&agents, &name, is("binding")).await;
     let cluster = site.service.clusters().of_object(&site.key("other")).await.unwrap().unwrap().cluster.id;
     assert_eq!(described(&site, host).await.host.cluster_id, Some(cluster));
+}
+
+#[tokio::test]
+async fn a_cluster_without_objects_keeps_no_host_of_a_pool() {
+    let site = Site::new("unnamed").await;
+    site.pull_secret().await;
+    site.infra_env("pool", json!({})).await;
+    let host = register(&site, infra_env_id(&site, "pool").await).await;
+    let (agents, name) = (site.api::<Agent>(), host.host_id.to_string());
+    report_sufficient(&site, host).await;
+    until(&agents, &name, |agent: &Agent| state(agent) == "known-unbound").await;
+    let params = json!({
+        "name": "unnamed", "openshift_version": "4.20", "pull_secret": PULL_SECRET, "base_dns_domain": "example.com",
+    });
+    let (caller, params) = (site.caller(), serde_json::from_value(params).unwrap());
+    let cluster_id = Box::pin(site.service.clusters().register(&caller, params)).await.unwrap().id;
+    // Somebody binds it by the REST API, and its Agent names no cluster.
+    site.service.hosts().bind(&caller, host, BindHostParams { cluster_id }).await.unwrap();
+    until(&agents, &name, |agent: &Agent| condition_of(agent, "SpecSynced").1 == "BackendError").await;
+    boot(&site, host).await;
+    let left = until(&agents, &name, |agent: &Agent| state(agent) == "unbinding").await;
+    assert!(left.status.unwrap().deprovision_info.is_none());
+    assert_eq!(described(&site, host).await.host.cluster_id, None);
 }

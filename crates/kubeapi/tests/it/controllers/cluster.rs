@@ -326,6 +326,17 @@ async fn a_cluster_that_others_installed_is_taken_in() {
     .await;
     let infra_env = site.service.infra_envs().of_object(&site.key("demo")).await.unwrap().unwrap();
     assert_eq!(infra_env.infra_env.cluster_id, Some(found.id));
+    // There is no install-config any more that anything could be laid over.
+    let annotations = json!({
+        annotation::INSTALL_CONFIG_OVERRIDES: r#"{"fips": true}"#, annotation::IGNORED_HOST_VALIDATIONS: "ntp-synced",
+    });
+    site.merge::<AgentClusterInstall>("demo", json!({"metadata": {"annotations": annotations}})).await;
+    wait("the annotations do not come", || async {
+        row(&site, "demo").await.cluster.ignored_host_validations == r#"["ntp-synced"]"#
+    })
+    .await;
+    site.install_says("demo", "SpecSynced", "SyncOK").await;
+    assert_eq!(row(&site, "demo").await.cluster.install_config_overrides, "");
     // An AgentClusterInstall whose ClusterDeployment has vanished goes all the same.
     site.remove_by_force::<ClusterDeployment>("demo").await;
     site.delete::<AgentClusterInstall>("demo").await;

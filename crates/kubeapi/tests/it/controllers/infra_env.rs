@@ -1,5 +1,8 @@
 //! InfraEnvs.
 
+use std::time::Duration;
+
+use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::agent_install::nmstate_config::NMStateConfig;
 use assisted_crd::labels::{annotation, finalizer as names, label};
@@ -9,7 +12,9 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
-use super::world::{Site, until, wait};
+use super::agent::register;
+use super::own_hub::OwnHub;
+use super::world::{Site, serving_in, until, wait};
 
 /// Reason and message of the condition of an InfraEnv.
 fn condition_of(object: &InfraEnv) -> (&str, &str) {
@@ -72,10 +77,40 @@ async fn an_infra_env_comes_with_its_object_and_goes_with_it() {
     wait("the argument does not come", row_has("a=b")).await;
     site.merge::<InfraEnv>("rack", json!({"spec": {"kernelArguments": null}})).await;
     wait("the argument stays", || async { !row_has("a=b")().await }).await;
+    // What is laid over the config of the image makes another image.
+    let image = |object: &InfraEnv| object.status.as_ref().and_then(|status| status.created_time.clone());
+    let before = until(&api, "rack", |object| image(object).is_some()).await;
+    // It is told by the second.
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    let overrides = r#"{"ignition": {"version": "3.2.0"}}"#;
+    site.merge::<InfraEnv>("rack", json!({"spec": {"ignitionConfigOverride": overrides}})).await;
+    until(&api, "rack", |object| image(object) > image(&before)).await;
 
     site.delete::<InfraEnv>("rack").await;
     site.gone::<InfraEnv>("rack").await;
     assert!(site.service.infra_envs().of_object(&site.key("rack")).await.unwrap().is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_an_image_service_there_is_an_infra_env_without_an_image() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut hub = OwnHub::launch(&[]).await;
+    hub.served = serving_in(dir.path(), |settings| settings.http.enable_image_service = false).await;
+    hub.start(Duration::from_secs(15)).await;
+    let site = hub.site("imageless").await;
+    site.pull_secret().await;
+    site.infra_env("rack", json!({})).await;
+    let shown = until(&site.api(), "rack", is_available).await;
+    assert_eq!(condition_of(&shown).1, "InfraEnv is available");
+    let status = shown.status.unwrap();
+    assert_eq!((status.iso_download_url.as_str(), status.created_time), ("", None));
+    assert_eq!(status.boot_artifacts, None);
+    // Hosts come by an image of somebody else.
+    let row = site.service.infra_envs().of_object(&site.key("rack")).await.unwrap().unwrap().infra_env;
+    assert_eq!(row.download_url, "");
+    let host = register(&site, row.id).await;
+    until(&site.api(), &host.host_id.to_string(), |_: &Agent| true).await;
+    hub.stop().await;
 }
 
 #[tokio::test]

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use assisted_core::model::host::HostKey;
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_crd::labels::label;
+use assisted_service::event::ListEvents;
 use assisted_simhost::drive::{self, Target};
 use assisted_simhost::plan::{Plan, Shape};
 use assisted_simhost::simulation::Simulation;
@@ -17,7 +19,9 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 use kube::api::ListParams;
 use serde_json::json;
+use tokio::task::JoinHandle;
 
+use super::agent::{self, infra_env_id};
 use super::cluster::{deployment, image_set, install};
 use super::world::{Site, condition_of, shared, until, wait};
 
@@ -40,29 +44,23 @@ async fn hosts_say(site: &Site) -> String {
     agents.into_iter().map(of).collect::<Vec<_>>().join("\n")
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_is_installed_and_removed_by_manifests_alone() {
-    let site = Site::new("demo").await;
+/// A cluster of three approved hosts that waits for somebody's word; and its hosts, which live in a time that goes by at this speed.
+async fn held(site: &Site, speed: f64) -> (AgentClusterInstall, JoinHandle<()>) {
     site.pull_secret().await;
-    image_set(&site).await;
+    image_set(site).await;
     let shape = Shape::of(Topology::Compact);
     let world = World::new(0, shape.needs().unwrap()).unwrap();
     let held = json!({
         "apiVIPs": [world.api().to_string()], "ingressVIPs": [world.ingress().to_string()], "holdInstallation": true,
     });
-    deployment(&site, "demo").await;
-    install(&site, "demo", held).await;
+    deployment(site, "demo").await;
+    install(site, "demo", held).await;
     let reference = json!({"clusterRef": {"name": "demo", "namespace": site.namespace}});
     site.infra_env("demo", reference).await;
-    until(&site.api(), "demo", |object: &InfraEnv| {
-        object.status.as_ref().is_some_and(|status| !status.iso_download_url.is_empty())
-    })
-    .await;
+    let infra_env = infra_env_id(site, "demo").await;
     let cluster = site.service.clusters().of_object(&site.key("demo")).await.unwrap().unwrap().cluster.id;
-    let infra_env =
-        site.service.infra_envs().of_object(&site.key("demo")).await.unwrap().unwrap().infra_env.id;
 
-    let mut plan = Plan::new(shape, 1, 120.0).unwrap().with_existing(cluster, infra_env).unwrap();
+    let mut plan = Plan::new(shape, 1, speed).unwrap().with_existing(cluster, infra_env).unwrap();
     plan.version = "4.20".to_owned();
     plan.hosts_only = true;
     let target = Target::new(shared().address);
@@ -91,13 +89,20 @@ async fn a_cluster_is_installed_and_removed_by_manifests_alone() {
     let ready = tokio::select! {
         ready = ready => ready,
         ended = &mut machines => panic!("the simulated hosts ended before the cluster was ready: {ended:?}"),
-        () = tokio::time::sleep(READY) => panic!("the cluster does not get ready: {}", hosts_say(&site).await),
+        () = tokio::time::sleep(READY) => panic!("the cluster does not get ready: {}", hosts_say(site).await),
     };
-    assert_eq!(condition_of(&ready, "Validated").0, "ValidationsPassing");
-    site.merge::<AgentClusterInstall>("demo", json!({"spec": {"holdInstallation": false}})).await;
+    (ready, machines)
+}
 
+/// Gives the word.
+async fn begin(site: &Site) {
+    site.merge::<AgentClusterInstall>("demo", json!({"spec": {"holdInstallation": false}})).await;
     site.install_says("demo", "Completed", "InstallationInProgress").await;
-    let installed = tokio::time::timeout(LIMIT, async {
+}
+
+/// The installation comes to its end.
+async fn completed(site: &Site) -> AgentClusterInstall {
+    tokio::time::timeout(LIMIT, async {
         loop {
             let object = site.api::<AgentClusterInstall>().get("demo").await.unwrap();
             if condition_of(&object, "Completed").0 == "InstallationCompleted" {
@@ -108,19 +113,32 @@ async fn a_cluster_is_installed_and_removed_by_manifests_alone() {
         }
     })
     .await
-    .unwrap();
+    .unwrap()
+}
+
+/// The cluster takes in further hosts.
+async fn opened(site: &Site) -> AgentClusterInstall {
+    until(&site.api(), "demo", |object: &AgentClusterInstall| {
+        let debug = object.status.as_ref().and_then(|status| status.debug_info.as_ref());
+        debug.is_some_and(|debug| debug.state == "adding-hosts")
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_is_installed_and_removed_by_manifests_alone() {
+    let site = Site::new("demo").await;
+    let (ready, machines) = held(&site, 120.0).await;
+    assert_eq!(condition_of(&ready, "Validated").0, "ValidationsPassing");
+    begin(&site).await;
+    let installed = completed(&site).await;
     assert_eq!(condition_of(&installed, "Stopped").0, "InstallationCompleted");
     assert_eq!(
         condition_of(&installed, "LastInstallationPreparationFailed").0,
         "There is no failing prior preparation attempt"
     );
     // Open for more hosts, with the credentials in place.
-    let opened = until(&site.api(), "demo", |object: &AgentClusterInstall| {
-        let debug = object.status.as_ref().and_then(|status| status.debug_info.as_ref());
-        debug.is_some_and(|debug| debug.state == "adding-hosts")
-    })
-    .await;
-    let metadata = opened.spec.cluster_metadata.unwrap();
+    let metadata = opened(&site).await.spec.cluster_metadata.unwrap();
     let row = site.service.clusters().of_object(&site.key("demo")).await.unwrap().unwrap().cluster;
     assert_eq!(
         (metadata.infra_id, metadata.cluster_id),
@@ -134,6 +152,7 @@ async fn a_cluster_is_installed_and_removed_by_manifests_alone() {
     let password = secrets.get("demo-admin-password").await.unwrap().data.unwrap();
     assert_eq!(password["username"].0, b"kubeadmin");
     assert!(!password["password"].0.is_empty());
+    let agents = site.api::<Agent>();
     for name in site.names::<Agent>().await {
         until(&agents, &name, |agent: &Agent| {
             agent.status.as_ref().is_some_and(|status| {
@@ -152,4 +171,103 @@ async fn a_cluster_is_installed_and_removed_by_manifests_alone() {
     assert!(site.service.clusters().of_object(&site.key("demo")).await.unwrap().is_none());
     site.delete::<InfraEnv>("demo").await;
     site.gone::<InfraEnv>("demo").await;
+}
+
+/// What an Agent says of what is wanted of it.
+fn synced(agent: &Agent) -> &str {
+    let mut conditions = agent.status.iter().flat_map(|status| &status.conditions);
+    let found = conditions.find(|condition| condition.r#type == "SpecSynced");
+    found.map_or("", |condition| condition.message.as_str())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_written_while_a_cluster_installs_does_not_hold_it_up() {
+    let site = Site::new("edited").await;
+    // So that the installation lasts longer than what is written meanwhile.
+    let (_, machines) = held(&site, 60.0).await;
+    begin(&site).await;
+
+    // A host can't leave; and the name that it is to have comes too late.
+    let agents = site.api::<Agent>();
+    let bootstrap = |agent: Agent| {
+        let is_bootstrap = agent.status.as_ref().is_some_and(|status| status.bootstrap == Some(true));
+        (is_bootstrap && agent::state(&agent).starts_with("installing")).then(|| agent.name_any())
+    };
+    let find = async || {
+        let all = agents.list(&ListParams::default()).await.unwrap();
+        all.into_iter().find_map(bootstrap)
+    };
+    wait("no host is the bootstrap", || async { find().await.is_some() }).await;
+    let name = find().await.unwrap();
+    let host = HostKey { infra_env_id: infra_env_id(&site, "demo").await, host_id: name.parse().unwrap() };
+    let requested = async || {
+        let found = site.service.hosts().described(host).await.unwrap().unwrap();
+        (found.host.requested_hostname, found.host.cluster_id)
+    };
+    let before = requested().await;
+    let late = json!({"spec": {"hostname": "late.example.com", "clusterDeploymentName": null}});
+    site.merge::<Agent>(&name, late).await;
+    until(&agents, &name, |agent: &Agent| {
+        agent::condition_of(agent, "SpecSynced").1 == "InputError"
+            && synced(agent).contains("in the middle of installation is not allowed")
+    })
+    .await;
+    let stays = json!({"spec": {"clusterDeploymentName": {"name": "demo", "namespace": site.namespace}}});
+    site.merge::<Agent>(&name, stays).await;
+    until(&agents, &name, |agent: &Agent| agent::condition_of(agent, "SpecSynced").1 == "SyncOK").await;
+    assert_eq!(requested().await, before);
+
+    // The cluster keeps what it is installed with.
+    let domain = |name: &str| json!({"spec": {"baseDomain": name}});
+    site.merge::<ClusterDeployment>("demo", domain("example.org")).await;
+    let refused = site.install_says("demo", "SpecSynced", "InputError").await;
+    let text = condition_of(&refused, "SpecSynced").1;
+    assert!(text.contains("state, cluster can be updated only in one of"), "{text}");
+    assert_eq!(condition_of(&refused, "Completed").0, "InstallationInProgress");
+    let row = async || site.service.clusters().of_object(&site.key("demo")).await.unwrap().unwrap().cluster;
+    assert_eq!(row().await.base_dns_domain, "example.com");
+    site.merge::<ClusterDeployment>("demo", domain("example.com")).await;
+    site.install_says("demo", "SpecSynced", "SyncOK").await;
+    // Nobody mends what contradicts itself until the installation is over.
+    let platform = |name: Option<&str>| json!({"spec": {"platformType": name}});
+    site.merge::<AgentClusterInstall>("demo", platform(Some("External"))).await;
+    let refused = site.install_says("demo", "SpecSynced", "InputError").await;
+    let text = condition_of(&refused, "SpecSynced").1;
+    assert!(text.contains("external platform spec must be set"), "{text}");
+    assert_eq!(condition_of(&refused, "Completed").0, "InstallationInProgress");
+
+    let installed = completed(&site).await;
+    assert_eq!(condition_of(&installed, "SpecSynced").0, "InputError");
+    let metadata = opened(&site).await.spec.cluster_metadata.unwrap();
+    assert_eq!(metadata.infra_id, row().await.id.to_string());
+    assert!(site.api::<Secret>().get("demo-admin-password").await.is_ok());
+    site.merge::<AgentClusterInstall>("demo", platform(None)).await;
+    site.install_says("demo", "SpecSynced", "SyncOK").await;
+    assert_eq!(requested().await, before);
+    machines.abort();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_installation_is_cancelled_with_its_object_and_another_begins_anew() {
+    let site = Site::new("cancelled").await;
+    let (_, machines) = held(&site, 120.0).await;
+    begin(&site).await;
+    let row = async || {
+        let found = site.service.clusters().of_object(&site.key("demo")).await.unwrap();
+        found.map(|found| found.cluster.id)
+    };
+    let first = row().await.unwrap();
+    machines.abort();
+    site.delete::<AgentClusterInstall>("demo").await;
+    site.gone::<AgentClusterInstall>("demo").await;
+    assert_eq!(row().await, None);
+    let query = ListEvents { cluster_id: Some(first), ..ListEvents::default() };
+    let events = site.service.events().list(&site.caller(), query).await.unwrap().events.0;
+    assert!(events.iter().any(|event| event.name == "cluster_installation_canceled"), "{events:#?}");
+    wait("Agents of the cluster stay", || async { site.names::<Agent>().await.is_empty() }).await;
+
+    install(&site, "demo", json!({})).await;
+    site.install_says("demo", "SpecSynced", "SyncOK").await;
+    site.install_says("demo", "Completed", "InstallationNotStarted").await;
+    assert_ne!(row().await.unwrap(), first);
 }

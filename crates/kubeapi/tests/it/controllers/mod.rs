@@ -12,5 +12,6 @@ mod own_hub;
 mod rights;
 mod spoke;
 mod staying;
+mod tokens;
 mod walk;
 mod world;

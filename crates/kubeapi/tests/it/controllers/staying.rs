@@ -1,12 +1,13 @@
-//! Hosts and nodes that are let be when something else goes (kube-api §14, behaviours 4 and 9).
+//! Hosts and nodes that are let be when something else goes, or is in the way (kube-api §14, behaviours 4, 5 and 9).
 
 use assisted_core::model::host::HostKey;
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::infra_env::InfraEnv;
+use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::labels::{finalizer, label};
 use assisted_kube::error::optional;
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, Secret};
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 use serde_json::json;
@@ -67,4 +68,51 @@ async fn a_host_of_a_machine_is_not_reclaimed_and_a_node_stays_when_its_infra_en
     assert!(optional(node).unwrap().is_some(), "the node went with its InfraEnv");
     site.merge::<InfraEnv>("pool", json!({"metadata": {"finalizers": null}})).await;
     site.gone::<InfraEnv>("pool").await;
+}
+
+/// Why a cluster can't help a host to leave.
+#[derive(Clone, Copy, Debug)]
+enum Obstacle {
+    /// The kubeconfig is none.
+    Text,
+    /// Its user may do nothing.
+    Rights,
+    Secret,
+    Deployment,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_leaves_a_cluster_that_does_not_reclaim_it() {
+    let site = Site::new("unreclaimed").await;
+    let spoke = Spoke::launch().await;
+    taken_in(&site, &spoke.kubeconfig()).await;
+    site.infra_env("pool", json!({"cpuArchitecture": "x86_64"})).await;
+    let agents = site.api::<Agent>();
+    let kubeconfig = |text: &str| json!({"metadata": {}, "stringData": {"kubeconfig": text}});
+    for obstacle in [Obstacle::Text, Obstacle::Rights, Obstacle::Secret, Obstacle::Deployment] {
+        let node = format!("worker-{obstacle:?}").to_lowercase();
+        let id = joined(&site, &spoke, "pool", &node).await.host_id.to_string();
+        match obstacle {
+            Obstacle::Text => drop(site.merge::<Secret>("admin", kubeconfig("none")).await),
+            Obstacle::Rights => {
+                let stranger = spoke.hub.kube.kubeconfig_of("stranger", &["system:authenticated"]);
+                site.merge::<Secret>("admin", kubeconfig(&stranger)).await;
+            }
+            Obstacle::Secret => site.delete::<Secret>("admin").await,
+            Obstacle::Deployment => site.remove_by_force::<ClusterDeployment>("demo").await,
+        }
+        site.merge::<Agent>(&id, json!({"spec": {"clusterDeploymentName": null}})).await;
+        until(&agents, &id, |agent: &Agent| state(agent) == "unbinding-pending-user-action").await;
+        match obstacle {
+            Obstacle::Text | Obstacle::Rights => {
+                site.merge::<Secret>("admin", kubeconfig(&spoke.kubeconfig())).await;
+            }
+            Obstacle::Secret => {
+                site.create::<Secret>("admin", kubeconfig(&spoke.kubeconfig())).await;
+            }
+            Obstacle::Deployment => {}
+        }
+    }
+    let sets = Api::<DaemonSet>::all(spoke.client()).list(&ListParams::default()).await.unwrap();
+    assert!(sets.items.is_empty(), "{sets:#?}");
 }

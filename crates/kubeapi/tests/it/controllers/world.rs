@@ -3,14 +3,15 @@
 use std::fmt::Debug;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use assisted_api::Api as Rest;
 use assisted_api::server::serve;
 use assisted_base::process::Cmd;
 use assisted_blob::Blob;
-use assisted_config::{AgentDelivery, Generator, Settings};
+use assisted_config::{AgentDelivery, Auth, AuthType, Generator, Settings};
 use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::config::cluster_operator::ClusterOperator;
@@ -21,12 +22,13 @@ use assisted_kube::lease;
 use assisted_kubeapi::controllers::{Options, run};
 use assisted_kubeapi::rbac::{SERVICE, manifest};
 use assisted_service::generator;
-use assisted_service::{Background, Caller, Service};
+use assisted_service::{Background, Caller, Service, Signer};
 use assisted_simhost::plan::PULL_SECRET;
 use assisted_store::Store;
 use assisted_testkit::built;
 use assisted_testkit::kube::Kube;
 use assisted_wire::version::ReleaseImages;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
@@ -149,11 +151,23 @@ pub async fn serving_in(dir: &Path, change: impl FnOnce(&mut Settings)) -> Serve
     let store = Store::open(&format!("sqlite:{}", dir.join("test.db").display())).await.unwrap();
     let blob = Blob::open(dir.join("files")).await.unwrap();
     let generator = generator::open(&settings, dir).unwrap();
-    let builder = Service::builder(settings.clone(), store, blob, generator).unwrap();
+    let mut builder = Service::builder(settings.clone(), store, blob, generator).unwrap();
+    if settings.auth.auth_type == AuthType::Local {
+        builder = builder.signer(signer(&settings.auth));
+    }
     let (service, background) = builder.start();
     let api = Rest::new(service.clone(), &settings).unwrap();
     tokio::spawn(serve(listener, None, api, std::future::pending()));
     Served { service, address, background }
+}
+
+/// Signs tokens of which each is another one, as if each was of another day.
+fn signer(auth: &Auth) -> Signer {
+    let (signer, asked) = (assisted_auth::Signer::new(&auth.ec_private_key_pem).unwrap(), AtomicI64::new(0));
+    Arc::new(move |grant| {
+        let life = SignedDuration::from_secs(3600 + asked.fetch_add(1, Ordering::Relaxed));
+        Some(signer.token(grant, Timestamp::now() + life).unwrap().expose().to_owned())
+    })
 }
 
 /// How the controllers are run, with a lease of this duration.
