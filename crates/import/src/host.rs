@@ -24,6 +24,7 @@ pub(crate) fn read(mut row: Row) -> Result<Imported, String> {
     let headers = row.text("ignition_endpoint_http_headers").to_owned();
     let clock = row.number("timestamp").filter(|seconds| *seconds > 0);
     row.take("timestamp");
+    let approved = row.take("approved") == Some(Value::Bool(true));
     row.nest("progress_", "progress");
     let href = format!("{API}/infra-envs/{}/hosts/{}", row.text("infra_env_id"), row.text("id"));
     row.or("status_info", "").or("href", href);
@@ -45,6 +46,7 @@ pub(crate) fn read(mut row: Row) -> Result<Imported, String> {
         machine: None,
         registered_from: None,
         machine_released: false,
+        approved,
         host,
     };
     Ok(Imported { key, record, reports })

@@ -60,4 +60,6 @@ pub struct DescribedHost {
     pub ignition_endpoint_token: Secret,
     /// JSON map.
     pub ignition_endpoint_http_headers: String,
+    /// Whether its object was approved when that came to it last.
+    pub approved: bool,
 }

@@ -46,4 +46,7 @@ pub struct HostRecord {
     /// Whether the next registration may be another machine's: a user has said that its board was changed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub machine_released: bool,
+    /// Whether somebody has approved it by its object of the Kubernetes API (state-machines §4.16).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approved: bool,
 }

@@ -110,6 +110,7 @@ async fn what_a_cluster_is_comes_with_it() {
     let host = one.hosts.iter().find(|host| host.key.host_id == id::<HostId>(3, 1)).unwrap();
     assert!(host.record.host.bootstrap && host.record.host.fencing_credentials.contains("fence-secret"));
     assert_eq!(host.record.clock_ahead_seconds, Some(5));
+    assert!(host.record.approved);
     assert_eq!(host.checked_in_at, Some("2026-03-01T00:00:02Z".parse().unwrap()));
     assert!(host.reports[&ReportKind::Inventory].text.contains("192.168.100.11/24"));
     assert!(host.record.host.inventory.is_empty(), "it stands apart");

@@ -7,6 +7,7 @@ use assisted_core::decide::host::registration::deregistered;
 use assisted_core::decide::measure::of_host_of_deregistered;
 use assisted_core::model::event::catalogue;
 use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal_with_events::RefusalWithEvents;
 use assisted_store::{Deleted, Due};
 use assisted_wire::id::{ClusterId, InfraEnvId};
 
@@ -39,7 +40,10 @@ impl Clusters {
         id: ClusterId,
     ) -> Result<(), AttemptError> {
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
-        check(Operation::Deregister, &record.cluster)?;
+        check(Operation::Deregister, &record.cluster).map_err(|refusal| {
+            let event = catalogue::CLUSTER_DEREGISTER_FAILED.of_cluster(id, &[("error", &refusal.reason)]);
+            RefusalWithEvents::with_event(refusal, event)
+        })?;
         let keys: Vec<HostKey> =
             work.facts.hosts.iter().map(assisted_core::model::facts::HostFacts::key).collect();
         let left: Vec<_> = work.facts.hosts.iter().flat_map(of_host_of_deregistered).collect();

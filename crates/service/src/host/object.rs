@@ -1,17 +1,19 @@
 //! Hosts of infra-envs that objects of the Kubernetes API describe. Such a host's own object is called by its id, and stands in
 //! the namespace of the infra-env's.
 
+use assisted_core::decide::host::approval::approve_host;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::object_key::ObjectKey;
 use assisted_store::{HostFilter, HostRow};
 use assisted_wire::id::{HostId, InfraEnvId};
 
 use super::Hosts;
-use crate::Error;
-use crate::attempt::final_error;
+use crate::attempt::{AttemptError, attempt, final_error};
+use crate::not_found::no_host;
 use crate::object::DescribedHost;
 use crate::view::cluster::render_without_hosts;
 use crate::view::host::render_host;
+use crate::{Caller, Error};
 
 impl Hosts {
     /// The registrations of the host that an object stands for, in infra-envs of the object's namespace, the newest first: the host is
@@ -76,7 +78,27 @@ impl Hosts {
             cluster: cluster.map(|record| (render_without_hosts(record), record.object_key.clone())),
             ignition_endpoint_token: facts.record.ignition_endpoint_token.clone(),
             ignition_endpoint_http_headers: facts.record.ignition_endpoint_http_headers.clone(),
+            approved: facts.record.approved,
         }))
+    }
+
+    /// Notes whether a host's object is approved (state-machines §4.16).
+    ///
+    /// # Errors
+    ///
+    /// 404 without the host.
+    pub async fn approve(&self, caller: &Caller, host: HostKey, approved: bool) -> Result<(), Error> {
+        attempt!(self.database, caller, self.try_approve(caller, host, approved))
+    }
+
+    async fn try_approve(&self, caller: &Caller, key: HostKey, approved: bool) -> Result<(), AttemptError> {
+        let mut work = self.database.load_host(key).await?.ok_or_else(|| no_host(key))?;
+        work.request_id = Some(caller.request_id);
+        let host = work.host(key).ok_or_else(|| no_host(key))?;
+        let outcome = approve_host(host, approved, work.facts.now);
+        work.merge(outcome);
+        work.commit(&self.database).await?;
+        Ok(())
     }
 
     async fn object_of_infra_env(&self, id: InfraEnvId) -> Result<Option<ObjectKey>, Error> {

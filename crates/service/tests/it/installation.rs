@@ -263,6 +263,7 @@ async fn to_the_end(database: Database) {
     assert_eq!(cluster.status, ClusterStatus::Installed);
     let names = lab.event_names(id).await;
     for name in [
+        "cluster_deregister_failed",
         "host_bootstrap_set",
         "cluster_prepare_installation_started",
         "host_install_progress_updated",

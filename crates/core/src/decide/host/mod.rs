@@ -1,5 +1,6 @@
 //! Decisions about a host, bound to a cluster or waiting in a pool.
 
+pub mod approval;
 pub mod binding;
 pub mod bootstrap;
 pub mod cancel;

@@ -113,6 +113,7 @@ fn candidate(
         machine: None,
         registered_from: None,
         machine_released: false,
+        approved: false,
     };
     HostFacts::new(record, now)
 }

@@ -1,7 +1,9 @@
 //! The catalogue: every event that users may see, with what it is about, its severity, its values, and its text.
 //!
 //! Names and texts are part of the interface: clients filter on the former and show the latter (service-api Appendix A).
-//! Those that no code raises belong to parts that are not there yet, or to failures that can't happen here.
+//! Some are raised by no code of the service: `reboots_for_node` is posted by the controller; `host_reset_fetch_failed`, `host_set_status_failed`
+//! and `generate_image_fetch_failed` tell that a database failed between two writes, and here all of a decision is written at once, or nothing
+//! of it, events included; all others nobody raises elsewhere either.
 
 use std::time::Duration;
 

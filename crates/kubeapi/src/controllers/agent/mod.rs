@@ -357,6 +357,10 @@ impl AgentReconciler {
         if let Some(params) = difference.params {
             rooms.update(&caller, host, params).await.map_err(told)?;
         }
+        // Whatever the state of the host, and after what was written with the approval.
+        if agent.spec.approved != described.approved {
+            rooms.approve(&caller, host, agent.spec.approved).await.map_err(told)?;
+        }
         Ok(())
     }
 

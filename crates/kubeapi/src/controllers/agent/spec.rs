@@ -175,6 +175,7 @@ mod tests {
             cluster: None,
             ignition_endpoint_token: Secret::default(),
             ignition_endpoint_http_headers: String::new(),
+            approved: false,
         }
     }
 

@@ -110,12 +110,23 @@ async fn a_host_gets_an_agent_and_goes_with_it() {
     assert_eq!(found.host.node_labels, r#"{"node.example.com/zone":"a"}"#);
     assert_eq!(found.host.installer_args, r#"["--append-karg","a=b"]"#);
     assert_eq!(found.ignition_endpoint_http_headers, r#"{"X-Zone":"a"}"#);
+    wait("the approval does not come", || async { described(&site, host).await.approved }).await;
     // And goes again, where that can be said.
     let spec =
         json!({"spec": {"nodeLabels": null, "installerArgs": null, "ignitionEndpointHTTPHeaders": null}});
     site.merge::<Agent>(&name, spec).await;
     wait("the labels stay", || async { described(&site, host).await.host.node_labels == "{}" }).await;
     assert_eq!(described(&site, host).await.ignition_endpoint_http_headers, "{}");
+
+    // An approval that is taken back is told, too; each once.
+    site.merge::<Agent>(&name, json!({"spec": {"approved": false}})).await;
+    wait("the approval stays", || async { !described(&site, host).await.approved }).await;
+    let of_host = ListEvents { host_id: Some(host.host_id), ..ListEvents::default() };
+    let events = site.service.events().list(&site.caller(), of_host).await.unwrap().events.0;
+    let told: Vec<_> = events.iter().filter(|event| event.name == "host_approved_updated").collect();
+    let [given, taken] = told.as_slice() else { panic!("{events:#?}") };
+    assert!(given.message.ends_with(": updated approved to true"), "{}", given.message);
+    assert!(taken.message.ends_with(": updated approved to false"), "{}", taken.message);
 
     site.merge::<Agent>(&name, json!({"spec": {"installerArgs": "no list"}})).await;
     until(&site.api(), &name, |agent: &Agent| condition_of(agent, "SpecSynced").1 == "InputError").await;
