@@ -32,12 +32,12 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 
-use super::MANAGED_BY;
 use super::conditions::{self, ReconcileError};
 use super::desired::Hosted;
 use super::environment::Environment;
 use super::gather::GatherError;
 use super::reconcile::{Operator, Pass, failure, remove_finalizers};
+use super::{MANAGED_BY, predecessor};
 use crate::objects::secret_value;
 
 /// The member of the Secret.
@@ -62,7 +62,9 @@ pub(super) async fn reconcile(operator: &Operator, key: &ObjectKey) -> Result<Ou
     };
     if object.metadata.deletion_timestamp.is_some() {
         // An operator that was here before may have kept both.
-        operator.drop_old_finalizer(&key.namespace).await.map_err(|error| failure(&error))?;
+        predecessor::drop_finalizer(&operator.client, &key.namespace)
+            .await
+            .map_err(|error| failure(&error))?;
         let kept = remove_finalizers(&api, &object, &[finalizer::AGENT_SERVICE_CONFIG]).await;
         return kept.map(|()| Outcome::Done).map_err(|error| failure(&error));
     }

@@ -16,6 +16,7 @@ mod gather;
 mod health;
 mod hosted;
 mod local_cluster;
+mod predecessor;
 pub mod reconcile;
 mod reconciler;
 pub mod validate;

@@ -7,11 +7,10 @@ use assisted_base::error::chain;
 use assisted_crd::agent_install::agent_service_config::AgentServiceConfig;
 use assisted_crd::condition::{Statement, set};
 use assisted_crd::labels::finalizer;
-use assisted_kube::error::{is_missing, is_refused, optional};
+use assisted_kube::error::{is_missing, is_refused};
 use assisted_kube::write::{self, Guard};
 use assisted_reconcile::{Failure, Outcome};
 use jiff::Timestamp;
-use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::{Patch, PatchParams};
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
@@ -24,7 +23,7 @@ use super::desired::{Hosted, Input, annotation_of, desired, has_image_service, i
 use super::environment::Environment;
 use super::gather::{self, GatherError};
 use super::local_cluster::{self, Import};
-use super::{CONFIG, IMAGE_SERVICE, MANAGED_BY, annotation, apply, health, validate};
+use super::{CONFIG, MANAGED_BY, annotation, apply, health, predecessor, validate};
 
 /// The finalizer of an operator that was here before: nothing waits for it, since everything is owned; and that of the import of the
 /// hub's own cluster, of which not everything is.
@@ -135,6 +134,10 @@ impl Operator {
         let input = Input { config, environment, facts: &facts, fresh: &fresh, hosted };
         let desired = desired(&input)?;
 
+        // First: it would keep a StatefulSet that has to be made anew.
+        if facts.has_image_service {
+            predecessor::drop_finalizer(&self.client, namespace).await?;
+        }
         let mut applied = Vec::new();
         for component in &desired.components {
             match apply::apply(&self.client, namespace, component).await {
@@ -154,10 +157,8 @@ impl Operator {
         if let Some(pending) = desired.pending {
             return Ok(Pass { ephemeral, ..Pass::failed(pending) });
         }
-        if facts.has_image_service {
-            self.drop_old_finalizer(namespace).await?;
-        }
         let owner = config.uid().unwrap_or_default();
+        predecessor::delete_deployment(&self.client, namespace, &owner).await?;
         apply::prune(&self.client, namespace, &owner, &desired.components).await?;
         Ok(Pass {
             outcome: Ok(()),
@@ -190,20 +191,13 @@ impl Operator {
         Ok(Some(imported))
     }
 
-    /// The operator that was here before kept the StatefulSet by a finalizer until its volumes were gone; they go with it now.
-    pub(super) async fn drop_old_finalizer(&self, namespace: &str) -> Result<(), kube::Error> {
-        let api: Api<StatefulSet> = Api::namespaced(self.client.clone(), namespace);
-        let Some(set) = optional(api.get(IMAGE_SERVICE).await)? else { return Ok(()) };
-        remove_finalizers(&api, &set, &[finalizer::IMAGE_SERVICE]).await
-    }
-
     /// Everything is owned: the API server's own collector takes it away.
     async fn release(
         &self,
         api: &Api<AgentServiceConfig>,
         config: &AgentServiceConfig,
     ) -> Result<(), kube::Error> {
-        self.drop_old_finalizer(&self.environment.namespace).await?;
+        predecessor::drop_finalizer(&self.client, &self.environment.namespace).await?;
         if config.finalizers().iter().any(|name| name == finalizer::LOCAL_CLUSTER_IMPORT) {
             local_cluster::remove(&self.client).await?;
         }
