@@ -1,6 +1,6 @@
 //! What the operator may do at the API.
 
-use super::INGRESS_AUTHORITIES;
+use super::{ACM, INGRESS_AUTHORITIES, MCE};
 use crate::rbac::{Access, Role, cluster, namespaced};
 
 const READ: &[&str] = &["get", "list", "watch"];
@@ -106,6 +106,8 @@ pub const ROLE: Role = Role {
         cluster("which TLS the cluster speaks", "config.openshift.io", &["apiservers"], &["get"]),
         cluster("which authorities the default ingress has", "", &["configmaps"], READ)
             .named(&[INGRESS_AUTHORITIES]),
+        cluster("which operator brings it, in which version", "apps", &["deployments"], &["get"])
+            .named(&[ACM, MCE]),
         cluster(
             "configurations of the webhooks",
             "admissionregistration.k8s.io",

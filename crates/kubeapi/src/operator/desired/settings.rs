@@ -47,6 +47,11 @@ fn variables(input: &Input<'_>) -> Result<BTreeMap<&'static str, String>, Reconc
         ("STORAGE", "filesystem".to_owned()),
         ("WORK_DIR", "/data".to_owned()),
     ]);
+    let (kind, version) = match &facts.distribution {
+        Some(distribution) => (distribution.name.clone(), distribution.version.clone()),
+        None => ("Operator".to_owned(), pod::service_image(input)),
+    };
+    set.extend([("DEPLOYMENT_TYPE", kind), ("DEPLOYMENT_VERSION", version)]);
     if has_image_service(input.config) {
         set.insert("ENABLE_IMAGE_SERVICE", "True".to_owned());
         set.insert("IMAGE_SERVICE_BASE_URL", format!("https://{}", host(input, IMAGE_SERVICE)?));

@@ -19,7 +19,7 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{NAMESPACE, environment};
+use super::{NAMESPACE, environment, text};
 use crate::hub::{Hub, define, eventually};
 
 /// An operator at work.
@@ -83,6 +83,14 @@ pub async fn limited(hub: &Hub) -> Client {
     hub.client_of(&format!("system:serviceaccount:{NAMESPACE}:{}", ROLE.account)).await
 }
 
+/// Has the operator look again.
+pub async fn touch(hub: &Hub) {
+    let api: Api<AgentServiceConfig> = Api::all(hub.client.clone());
+    let touched =
+        json!({"metadata": {"annotations": {"example.com/look": jiff::Timestamp::now().to_string()}}});
+    api.patch("agent", &PatchParams::default(), &Patch::Merge(touched)).await.unwrap();
+}
+
 /// Waits until the operator says that everything is applied.
 pub async fn reconciled(client: &Client) {
     let mut told = None;
@@ -129,6 +137,53 @@ pub async fn run_pods(client: &Client, namespace: &str) {
     sets.patch_status("assisted-image-service", &PatchParams::default(), &Patch::Merge(&status))
         .await
         .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_service_is_told_what_brings_it() {
+    let hub = plain().await;
+    let client = limited(&hub).await;
+    hub.apply(&text(&json!({})));
+    let running = Running::start(client.clone(), environment());
+    let told = async |kind: &str, version: &str| {
+        let maps: Api<ConfigMap> = Api::namespaced(hub.client.clone(), NAMESPACE);
+        eventually(&format!("it is of {kind} {version}"), async || {
+            let data = maps.get_opt("assisted-service").await.unwrap().and_then(|map| map.data);
+            data.is_some_and(|data| data["DEPLOYMENT_TYPE"] == kind && data["DEPLOYMENT_VERSION"] == version)
+        })
+        .await;
+    };
+    told("Operator", "registry.example.com/assisted:1").await;
+    let deployment = |namespace: &str, name: &str, container: &str, env: &Value| {
+        let containers = json!([{"name": "other", "image": "other", "env": [{"name": "OPERATOR_VERSION", "value": "1"}]},
+                                {"name": container, "image": "operator", "env": env}]);
+        let labels = json!({"app": name});
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": namespace},
+               "spec": {"selector": {"matchLabels": labels},
+                        "template": {"metadata": {"labels": labels}, "spec": {"containers": containers}}}})
+        .to_string()
+    };
+    hub.namespace("multicluster-engine").await;
+    let engine = "multicluster-engine-operator";
+    hub.apply(&deployment("multicluster-engine", engine, "backplane-operator", &json!([])));
+    touch(&hub).await;
+    told("MCE", "Unknown").await;
+    hub.namespace("open-cluster-management").await;
+    let version = json!([{"name": "OPERATOR_VERSION", "value": "2.15.0"}]);
+    let operator = "multiclusterhub-operator";
+    hub.apply(&deployment("open-cluster-management", operator, operator, &version));
+    touch(&hub).await;
+    told("ACM", "2.15.0").await;
+    // It may read these two, and no others.
+    let deployments: Api<Deployment> = Api::namespaced(client, "open-cluster-management");
+    for error in [
+        deployments.get("another").await.unwrap_err(),
+        deployments.list(&ListParams::default()).await.unwrap_err(),
+        deployments.delete(operator, &DeleteParams::default()).await.unwrap_err(),
+    ] {
+        assert!(matches!(&error, kube::Error::Api(status) if status.code == 403), "{error}");
+    }
+    running.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,7 +11,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::hub::{Running, condition, limited, plain, reason, reconciled, run_pods};
+use super::hub::{Running, condition, limited, plain, reason, reconciled, run_pods, touch};
 use super::{NAMESPACE, environment, text};
 use crate::hub::{Hub, eventually};
 
@@ -186,8 +186,7 @@ async fn what_the_replaced_operator_left_is_taken_over() {
     let owned = json!({"metadata": {"ownerReferences": owner}});
     let params = PatchParams::default();
     deployments.patch("assisted-image-service", &params, &Patch::Merge(owned)).await.unwrap();
-    let touched = json!({"metadata": {"annotations": {"example.com/look": "1"}}});
-    configs.patch("agent", &params, &Patch::Merge(touched)).await.unwrap();
+    touch(&hub).await;
     eventually("it is gone", async || deployments.get_opt("assisted-image-service").await.unwrap().is_none())
         .await;
     running.stop().await;
