@@ -16,7 +16,7 @@ use kube::{Api, Client, Error, ResourceExt};
 use rand::Rng;
 use rcgen::KeyPair;
 
-use super::conditions::ReconcileError;
+use super::conditions::{ReconcileError, reasons};
 use super::desired::{annotation_of, claim_name};
 use super::environment::{Distribution, Environment};
 use super::facts::{DatabaseAccess, Facts, Fresh, IngressCertificate, Keys, OperatorPod};
@@ -102,7 +102,7 @@ pub(super) async fn facts(
         let name = &reference.name;
         let map = maps.get_opt(name).await?.ok_or_else(|| {
             ReconcileError::new(
-                "OSImageCACertRefFailure",
+                reasons::OS_IMAGE_CA_CERT_REF,
                 format!("there is no ConfigMap {name}, which OSImageCACertRef names"),
             )
         })?;
@@ -114,7 +114,7 @@ pub(super) async fn facts(
         let name = &reference.name;
         let secret = secrets.get_opt(name).await?.ok_or_else(|| {
             ReconcileError::new(
-                "ReasonOSImageAdditionalParamsRefFailure",
+                reasons::OS_IMAGE_ADDITIONAL_PARAMS_REF,
                 format!("there is no Secret {name}, which OSImageAdditionalParamsRef names"),
             )
         })?;

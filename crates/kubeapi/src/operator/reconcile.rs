@@ -18,7 +18,7 @@ use kube::{Api, Client, Resource, ResourceExt};
 use parking_lot::Mutex;
 use serde_json::json;
 
-use super::conditions::{self, Health, ReconcileError};
+use super::conditions::{self, Health, ReconcileError, reasons};
 use super::desired::{Hosted, Input, annotation_of, desired, has_image_service, is_given};
 use super::environment::Environment;
 use super::gather::{self, GatherError};
@@ -111,7 +111,7 @@ impl Operator {
         match pass.outcome {
             Ok(()) => Ok(pass.again.map_or(Outcome::Done, Outcome::After)),
             Err(problem) => {
-                self.publish_event(&config, EventType::Warning, problem.reason, &problem.text).await;
+                self.publish_event(&config, EventType::Warning, problem.outcome.reason, &problem.text).await;
                 // What else is to be looked at again does not wait for it.
                 Ok(pass.again.map_or(Outcome::Wait { reason: problem.text }, Outcome::After))
             }
@@ -130,7 +130,7 @@ impl Operator {
         validate::check(config, &facts)?;
         let ephemeral = Some(!is_given(&config.spec.filesystem_storage));
         let fresh = gather::fresh(&facts, Timestamp::now())
-            .map_err(|error| ReconcileError::new("AgentLocalAuthSecretFailure", error.to_string()))?;
+            .map_err(|error| ReconcileError::new(reasons::AGENT_LOCAL_AUTH_SECRET, error.to_string()))?;
         let input = Input { config, environment, facts: &facts, fresh: &fresh, hosted };
         let desired = desired(&input)?;
 
@@ -145,12 +145,12 @@ impl Operator {
                 // A refusal concerns this object; nothing else works either when the API is away.
                 Err(error) if refuses(&error) => {
                     let text = format!("Failed to ensure {}: {}", component.name, api_message(&error));
-                    let problem = ReconcileError::new(component.reason, text);
+                    let problem = ReconcileError::new(component.failure, text);
                     return Ok(Pass { ephemeral, ..Pass::failed(problem) });
                 }
                 Err(apply::ApplyError::Api(error)) => return Err(error.into()),
                 Err(error) => {
-                    return Err(ReconcileError::new(component.reason, chain(&error)).into());
+                    return Err(ReconcileError::new(component.failure, chain(&error)).into());
                 }
             }
         }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Input, annotation_of, has_image_service, ingress, object, pod};
-use crate::operator::conditions::ReconcileError;
+use crate::operator::conditions::{ReconcileError, reasons};
 use crate::operator::{IMAGE_SERVICE, SERVICE, SETTINGS, annotation};
 
 /// Where the service finds certificates in its pod.
@@ -86,7 +86,7 @@ pub(super) fn host<'a>(input: &'a Input<'_>, name: &str) -> Result<&'a str, Reco
     if input.facts.is_openshift {
         let host = input.facts.route_hosts.get(name).map(String::as_str);
         let waiting = || {
-            ReconcileError::new("AgentRouteFailure", format!("waiting for the route {name} to get its host"))
+            ReconcileError::new(reasons::AGENT_ROUTE, format!("waiting for the route {name} to get its host"))
         };
         return host.filter(|host| !host.is_empty()).ok_or_else(waiting);
     }
@@ -96,7 +96,7 @@ pub(super) fn host<'a>(input: &'a Input<'_>, name: &str) -> Result<&'a str, Reco
     });
     host.map(String::as_str).ok_or_else(|| {
         ReconcileError::new(
-            "KubernetesIngressConfigMissing",
+            reasons::KUBERNETES_INGRESS_CONFIG_MISSING,
             "ingress configuration is required for non-OpenShift deployment",
         )
     })
@@ -196,7 +196,7 @@ pub(super) fn mirrored_locations(input: &Input<'_>) -> Result<Mirrors, Reconcile
         return Ok(Mirrors::default());
     };
     let name = &reference.name;
-    let failure = |text: String| ReconcileError::new("ConfigFailure", text);
+    let failure = |text: String| ReconcileError::new(reasons::CONFIG, text);
     let text = data
         .get("registries.conf")
         .ok_or_else(|| failure(format!("Mirror registry configmap {name} missing key registries.conf")))?;

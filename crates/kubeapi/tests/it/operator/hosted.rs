@@ -85,6 +85,7 @@ async fn a_hosted_cluster_gets_a_service_of_its_own() {
         further(&HOSTED, NAMESPACE).replace("metadata:\n", &format!("metadata:\n  namespace: {PLACE}\n"));
     hub.apply(&role);
     kubeconfig_is_looked_for(&hub).await;
+    rights_in_the_hosted_cluster_are_missed(&hub, &hosted).await;
     let kubeconfig = std::fs::read_to_string(hosted.kube.kubeconfig()).unwrap();
     hub.apply(&kubeconfig_secret(&json!({"kubeconfig": kubeconfig})));
     says(&hub, PLACE, "demo", "ReconcileSucceeded", "without error").await;
@@ -168,6 +169,24 @@ async fn kubeconfig_is_looked_for(hub: &Hub) {
                    clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]}";
     hub.apply(&kubeconfig_secret(&json!({"kubeconfig": program})));
     says(hub, PLACE, "demo", reason, "exec").await;
+}
+
+/// The hosted cluster takes definitions, and no namespace.
+async fn rights_in_the_hosted_cluster_are_missed(hub: &Hub, hosted: &Hub) {
+    let named = |kind: &str| json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": "halfway"}});
+    let (mut role, mut binding) = (named("ClusterRole"), named("ClusterRoleBinding"));
+    role["rules"] = json!([{"apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"],
+                            "verbs": ["create", "get", "patch"]}]);
+    binding["roleRef"] =
+        json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "halfway"});
+    binding["subjects"] =
+        json!([{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "halfway"}]);
+    hosted.apply(&role.to_string());
+    hosted.apply(&binding.to_string());
+    let kubeconfig = hosted.kube.kubeconfig_of("halfway", &["system:authenticated"]);
+    hub.apply(&kubeconfig_secret(&json!({"kubeconfig": kubeconfig})));
+    let text = "Failed to create the namespace on spoke cluster";
+    says(hub, PLACE, "demo", "NamespaceCreationFailure", text).await;
 }
 
 /// Service and webhooks have the kubeconfig, and no rights on the hub.
