@@ -80,5 +80,55 @@ pub mod agent_service_config {
         LOCAL_CLUSTER_MANAGED_MANAGED = "LocalClusterManaged" True "Local cluster is managed." "";
         LOCAL_CLUSTER_MANAGED_NOT_MANAGED = "LocalClusterManaged" False "Local cluster is not managed." "";
         DEPLOYMENTS_HEALTHY_DEPLOYMENT_SUCCEEDED = "DeploymentsHealthy" True "DeploymentSucceeded" "All the deployments managed by Infrastructure-operator are healthy.";
+        DEPLOYMENTS_HEALTHY_DEPLOYMENT_FAILURE = "DeploymentsHealthy" False "DeploymentFailure" "{}";
+        DATA_PERSISTENT_EPHEMERAL_STORAGE = "DataPersistent" False "EphemeralStorage" "filesystemStorage is empty: the service keeps its files, and without databaseStorage its database, in its pod, and loses them with it. Give both a volume to keep them.";
+    }
+}
+
+/// Why an AgentServiceConfig, or a HypershiftAgentServiceConfig, is not brought to where it should be (kube-api §6.9).
+pub mod agent_service_config_failure {
+    use crate::condition::outcomes;
+
+    outcomes! {
+        STORAGE = "ReconcileCompleted" False "StorageFailure" "{}";
+        AGENT_SERVICE = "ReconcileCompleted" False "AgentServiceFailure" "{}";
+        NETWORK_POLICY = "ReconcileCompleted" False "NetworkPolicyFailure" "{}";
+        AGENT_LOCAL_AUTH_SECRET = "ReconcileCompleted" False "AgentLocalAuthSecretFailure" "{}";
+        POSTGRES_SECRET = "ReconcileCompleted" False "PostgresSecretFailure" "{}";
+        SEAL_KEYS_SECRET = "ReconcileCompleted" False "SealKeysSecretFailure" "{}";
+        IMAGE_HANDLER_SERVICE = "ReconcileCompleted" False "ImageHandlerServiceFailure" "{}";
+        IMAGE_HANDLER_SERVICE_ACCOUNT = "ReconcileCompleted" False "ImageHandlerServiceAccountFailure" "{}";
+        AGENT_ROUTE = "ReconcileCompleted" False "AgentRouteFailure" "{}";
+        IMAGE_HANDLER_ROUTE = "ReconcileCompleted" False "ImageHandlerRouteFailure" "{}";
+        INGRESS_CERT = "ReconcileCompleted" False "IngressCertFailure" "{}";
+        CERTIFICATE_CONFIGURATION = "ReconcileCompleted" False "CertificateConfigurationFailure" "{}";
+        AGENT_SERVICE_MONITOR = "ReconcileCompleted" False "AgentServiceMonitorFailure" "{}";
+        WEB_HOOK_SERVICE = "ReconcileCompleted" False "ReasonWebHookServiceFailure" "{}";
+        WEB_HOOK_DEPLOYMENT = "ReconcileCompleted" False "ReasonWebHookDeploymentFailure" "{}";
+        VALIDATING_WEB_HOOK = "ReconcileCompleted" False "ValidatingWebHookFailure" "{}";
+        MUTATING_WEB_HOOK = "ReconcileCompleted" False "MutatingWebHookFailure" "{}";
+        CONFIG = "ReconcileCompleted" False "ConfigFailure" "{}";
+        DEPLOYMENT = "ReconcileCompleted" False "DeploymentFailure" "{}";
+        IMAGE_HANDLER_STATEFUL_SET = "ReconcileCompleted" False "ImageHandlerStatefulSetFailure" "{}";
+        IMMUTABLE_ANNOTATION = "ReconcileCompleted" False "ImmutableAnnotationFailure" "{}";
+        KUBERNETES_INGRESS_CONFIG_MISSING = "ReconcileCompleted" False "KubernetesIngressConfigMissing" "{}";
+        OS_IMAGES_SHOULD_BE_EMPTY = "ReconcileCompleted" False "OSImagesShouldBeEmptyFailure" "{}";
+        OS_IMAGE_CA_CERT_REF = "ReconcileCompleted" False "OSImageCACertRefFailure" "{}";
+        OS_IMAGE_ADDITIONAL_PARAMS_REF = "ReconcileCompleted" False "ReasonOSImageAdditionalParamsRefFailure" "{}";
+    }
+}
+
+/// The same of a HypershiftAgentServiceConfig alone (kube-api §6.10).
+pub mod hypershift_agent_service_config_failure {
+    use crate::condition::outcomes;
+
+    outcomes! {
+        RBAC_CONFIGURATION = "ReconcileCompleted" False "ReasonRBACConfigurationFailure" "{}";
+        KUBECONFIG_SECRET_FETCH = "ReconcileCompleted" False "ReasonKubeconfigSecretFetchFailure" "{}";
+        SPOKE_CLIENT_CREATION = "ReconcileCompleted" False "ReasonSpokeClientCreationFailure" "{}";
+        SPOKE_CLUSTER_CRDS_SYNC = "ReconcileCompleted" False "SpokeClusterCRDsSyncFailure" "{}";
+        NAMESPACE_CREATION = "ReconcileCompleted" False "NamespaceCreationFailure" "{}";
+        SERVICE_SERVICE_ACCOUNT = "ReconcileCompleted" False "ServiceServiceAccount" "{}";
+        WEB_HOOK_SERVICE_ACCOUNT = "ReconcileCompleted" False "ReasonWebHookServiceAccountFailure" "{}";
     }
 }

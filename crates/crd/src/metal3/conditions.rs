@@ -20,3 +20,14 @@ pub mod preprovisioning_image {
         ERROR_WAITING_FOR_INFRA_ENV_IMAGE_TO_COOL_DOWN = "Error" False "WaitingForInfraEnvImageToCoolDown" "Waiting for InfraEnv image to cool down";
     }
 }
+
+/// The conditions of an image whose network somebody else describes: an addition, since published reasons have none for it. Elsewhere the
+/// name of the Secret is passed over, and metal3 waits without end for an image that has what it says.
+pub mod network_data {
+    use crate::condition::outcomes;
+
+    outcomes! {
+        READY = "Ready" False "UnsupportedNetworkData" "The network of Secret {} can't be put into the image: take preprovisioningNetworkDataName away from the BareMetalHost, and describe the network in an NMStateConfig that the InfraEnv selects";
+        ERROR = "Error" True "UnsupportedNetworkData" "The network of Secret {} can't be put into the image: take preprovisioningNetworkDataName away from the BareMetalHost, and describe the network in an NMStateConfig that the InfraEnv selects";
+    }
+}

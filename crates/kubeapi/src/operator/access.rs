@@ -1,7 +1,8 @@
 //! What the operator may do at the API.
 
-use super::INGRESS_AUTHORITIES;
+use super::{ACM, INGRESS_AUTHORITIES, MCE};
 use crate::rbac::{Access, Role, cluster, namespaced};
+use crate::webhook_server::profile;
 
 const READ: &[&str] = &["get", "list", "watch"];
 
@@ -103,9 +104,12 @@ pub const ROLE: Role = Role {
         cluster("that it is a cluster", "hive.openshift.io", &["clusterdeployments"], OWN),
         cluster("which was installed", "extensions.hive.openshift.io", &["agentclusterinstalls"], OWN),
         cluster("and takes in hosts", "agent-install.openshift.io", &["infraenvs"], OWN),
-        cluster("which TLS the cluster speaks", "config.openshift.io", &["apiservers"], &["get"]),
+        cluster("which TLS the cluster speaks", "config.openshift.io", &["apiservers"], READ)
+            .named(&[profile::NAME]),
         cluster("which authorities the default ingress has", "", &["configmaps"], READ)
             .named(&[INGRESS_AUTHORITIES]),
+        cluster("which operator brings it, in which version", "apps", &["deployments"], &["get"])
+            .named(&[ACM, MCE]),
         cluster(
             "configurations of the webhooks",
             "admissionregistration.k8s.io",

@@ -8,8 +8,8 @@ use kube::core::{DynamicObject, GroupVersionKind};
 use kube::{Api, Client, Error, ResourceExt};
 use serde_json::Value;
 
-use super::MANAGED_BY;
 use super::desired::Component;
+use super::{MANAGED_BY, predecessor};
 
 /// A kind of objects that the operator makes.
 #[derive(Clone, Copy, Debug)]
@@ -107,15 +107,30 @@ pub async fn apply(
         let object: DynamicObject = serde_json::from_value(object.clone()).map_err(Error::SerdeError)?;
         return Ok(api.create(&PostParams::default(), &object).await?);
     }
+    let written = write(&api, kind, name, object).await?;
+    // What another operator wrote before, and is not wanted, goes with a second write.
+    if predecessor::take_fields(&api, &written).await? {
+        return Ok(write(&api, kind, name, object).await?);
+    }
+    Ok(written)
+}
+
+/// Writes an object, whoever owned its fields.
+async fn write(
+    api: &Api<DynamicObject>,
+    kind: &Kind,
+    name: &str,
+    object: &Value,
+) -> Result<DynamicObject, Error> {
     let params = PatchParams::apply(MANAGED_BY.1).force();
     match api.patch(name, &params, &Patch::Apply(object)).await {
         // Some fields of what runs pods can't change: it is made anew, and its pods with it.
         Err(Error::Api(status)) if status.code == 422 && is_frozen(kind, &status.message) => {
             tracing::info!(kind = kind.kind, name, reason = status.message, "made anew");
             optional(api.delete(name, &DeleteParams::background()).await)?;
-            Ok(api.patch(name, &params, &Patch::Apply(object)).await?)
+            api.patch(name, &params, &Patch::Apply(object)).await
         }
-        written => Ok(written?),
+        written => written,
     }
 }
 

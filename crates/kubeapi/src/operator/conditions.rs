@@ -1,30 +1,25 @@
 //! What the conditions of an AgentServiceConfig say (kube-api §6.9).
 
 use assisted_crd::agent_install::conditions::agent_service_config as outcomes;
+pub(super) use assisted_crd::agent_install::conditions::agent_service_config_failure as reasons;
+pub(super) use assisted_crd::agent_install::conditions::hypershift_agent_service_config_failure as hosted_reasons;
 use assisted_crd::common::Condition;
-use assisted_crd::condition::{Statement, set};
+use assisted_crd::condition::{Outcome, set};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-
-/// Condition that tells whether everything was applied.
-pub const RECONCILED: &str = "ReconcileCompleted";
-/// Condition that tells whether what was applied runs.
-pub const HEALTHY: &str = "DeploymentsHealthy";
-/// Condition that is there while data is lost with a pod.
-pub const PERSISTENT: &str = "DataPersistent";
 
 /// Why an AgentServiceConfig does not run; who wrote it can mend it, or something has to come first.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct ReconcileError {
-    /// Of the condition.
-    pub reason: &'static str,
+    /// What the condition says, with the text as its message.
+    pub outcome: Outcome,
     pub text: String,
 }
 
 impl ReconcileError {
-    /// A problem with its reason.
-    pub fn new(reason: &'static str, text: impl Into<String>) -> Self {
-        Self { reason, text: text.into() }
+    /// A problem, as one of the failures that are listed.
+    pub fn new(outcome: Outcome, text: impl Into<String>) -> Self {
+        Self { outcome, text: text.into() }
     }
 }
 
@@ -46,29 +41,25 @@ pub fn write(
 ) {
     let reconciled = match outcome {
         Ok(()) => outcomes::RECONCILE_COMPLETED_RECONCILE_SUCCEEDED.with(&[]),
-        Err(problem) => untrue(RECONCILED, problem.reason, problem.text.clone()),
+        Err(problem) => problem.outcome.with(&[&problem.text]),
     };
     set(conditions, reconciled, now);
     if let Some(health) = health {
         let healthy = match health {
             Health::Healthy => outcomes::DEPLOYMENTS_HEALTHY_DEPLOYMENT_SUCCEEDED.with(&[]),
-            Health::Unhealthy(text) => untrue(HEALTHY, "DeploymentFailure", text.clone()),
+            Health::Unhealthy(text) => outcomes::DEPLOYMENTS_HEALTHY_DEPLOYMENT_FAILURE.with(&[text]),
         };
         set(conditions, healthy, now);
     }
+    let persistent = outcomes::DATA_PERSISTENT_EPHEMERAL_STORAGE;
     match ephemeral {
         Some(true) => {
-            let text = "filesystemStorage is empty: the service keeps its files, and without databaseStorage its database, in \
-                        its pod, and loses them with it. Give both a volume to keep them.";
-            set(conditions, untrue(PERSISTENT, "EphemeralStorage", text.to_owned()), now);
+            set(conditions, persistent.with(&[]), now);
         }
-        Some(false) => conditions.retain(|condition| condition.r#type != PERSISTENT),
+        // It is there while data is lost with a pod, and only then.
+        Some(false) => conditions.retain(|condition| condition.r#type != persistent.r#type),
         None => {}
     }
-}
-
-fn untrue(r#type: &'static str, reason: &'static str, message: String) -> Statement {
-    Statement { r#type, status: "False", reason, message, generation: None }
 }
 
 #[cfg(test)]
@@ -83,10 +74,10 @@ mod tests {
         let now = Time(Timestamp::UNIX_EPOCH);
         write(&mut conditions, &Ok(()), Some(&Health::Healthy), Some(false), &now);
         assert!(conditions.iter().all(|condition| condition.status == "True"), "{conditions:?}");
-        for reason in ["OSImageCACertRefFailure", "ReasonOSImageAdditionalParamsRefFailure"] {
-            write(&mut conditions, &Err(ReconcileError::new(reason, "text")), None, None, &now);
-            let told = conditions.iter().find(|condition| condition.r#type == RECONCILED).unwrap();
-            assert_eq!((told.status.as_str(), told.reason.as_str()), ("False", reason));
+        for failure in [reasons::OS_IMAGE_CA_CERT_REF, reasons::OS_IMAGE_ADDITIONAL_PARAMS_REF] {
+            write(&mut conditions, &Err(ReconcileError::new(failure, "text")), None, None, &now);
+            let told = conditions.iter().find(|condition| condition.r#type == failure.r#type).unwrap();
+            assert_eq!((told.status.as_str(), told.reason.as_str()), ("False", failure.reason));
         }
     }
 }

@@ -27,10 +27,20 @@ pub struct Environment {
     pub must_gather_images: String,
     /// How long hosts may wait for the control plane.
     pub control_plane_timeout: String,
+    /// What the operator is part of, if it is told; else it looks.
+    pub distribution: Option<Distribution>,
     /// Proxies of the service and of the image service.
     pub http_proxy: String,
     pub https_proxy: String,
     pub no_proxy: String,
+}
+
+/// What an operator is part of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Distribution {
+    /// Such as `ACM`.
+    pub name: String,
+    pub version: String,
 }
 
 /// Why the operator does not start.
@@ -77,6 +87,9 @@ impl Environment {
             os_images: list("OS_IMAGES")?,
             must_gather_images: list("MUST_GATHER_IMAGES")?,
             control_plane_timeout: or(timeout, "90m"),
+            distribution: set("DEPLOYMENT_TYPE")
+                .zip(set("DEPLOYMENT_VERSION"))
+                .map(|(name, version)| Distribution { name, version }),
             http_proxy: either("HTTP_PROXY"),
             https_proxy: either("HTTPS_PROXY"),
             no_proxy: either("NO_PROXY"),

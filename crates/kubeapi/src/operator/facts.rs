@@ -6,6 +6,7 @@ use assisted_wire::secret::Secret;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{LocalObjectReference, PersistentVolumeClaimSpec, Toleration};
 
+use super::environment::Distribution;
 use crate::admission::certificate::Stored;
 use crate::webhook_server::profile::TlsProfile;
 
@@ -18,6 +19,8 @@ pub struct Facts {
     pub has_service_monitors: bool,
     pub tls: TlsProfile,
     pub operator: OperatorPod,
+    /// What the operator is part of; `None`: of nothing.
+    pub distribution: Option<Distribution>,
     /// Claims that are there, by name.
     pub claims: BTreeMap<String, PersistentVolumeClaimSpec>,
     /// Whether the StatefulSet of the image service is there.

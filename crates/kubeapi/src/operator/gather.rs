@@ -7,7 +7,7 @@ use assisted_kube::error::optional;
 use assisted_seal::{Key, SealError};
 use assisted_wire::secret::Secret as Text;
 use jiff::Timestamp;
-use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DynamicObject, ListParams};
@@ -16,20 +16,25 @@ use kube::{Api, Client, Error, ResourceExt};
 use rand::Rng;
 use rcgen::KeyPair;
 
-use super::conditions::ReconcileError;
+use super::conditions::{ReconcileError, reasons};
 use super::desired::{annotation_of, claim_name};
-use super::environment::Environment;
+use super::environment::{Distribution, Environment};
 use super::facts::{DatabaseAccess, Facts, Fresh, IngressCertificate, Keys, OperatorPod};
 use super::validate::{os_image_authorities, os_image_params};
 use super::{
-    CLUSTER_AUTHORITIES, DATABASE_SECRET, IMAGE_SERVICE, INGRESS_AUTHORITIES, KEYS_SECRET, MANAGED_BY,
-    SEAL_SECRET, SERVICE, annotation,
+    ACM, CLUSTER_AUTHORITIES, DATABASE_SECRET, IMAGE_SERVICE, INGRESS_AUTHORITIES, KEYS_SECRET, MANAGED_BY,
+    MCE, SEAL_SECRET, SERVICE, annotation,
 };
 use crate::admission::certificate::Stored;
 use crate::webhook_server::profile;
 
 /// Where OpenShift tells the authorities of its default ingress.
 pub(super) const MANAGED_NAMESPACE: &str = "openshift-config-managed";
+
+/// What the operator may be part of, in the order in which it is looked for (kube-api §14, 40): the name of it, namespace and name of the
+/// Deployment that brings it, and the container there that tells the version.
+const DISTRIBUTIONS: [(&str, &str, &str, &str); 2] =
+    [("ACM", "open-cluster-management", ACM, ACM), ("MCE", "multicluster-engine", MCE, "backplane-operator")];
 
 /// Definitions by which it is known what a cluster has.
 const OPENSHIFT: &str = "clusterversions.config.openshift.io";
@@ -70,6 +75,7 @@ pub(super) async fn facts(
         is_openshift,
         has_service_monitors: has_kind(client, SERVICE_MONITORS).await?,
         operator: operator_pod(client, environment).await?,
+        distribution: distribution(client, environment).await?,
         claims: claims(client, namespace, config).await?,
         has_image_service: Api::<StatefulSet>::namespaced(client.clone(), namespace)
             .get_opt(IMAGE_SERVICE)
@@ -96,7 +102,7 @@ pub(super) async fn facts(
         let name = &reference.name;
         let map = maps.get_opt(name).await?.ok_or_else(|| {
             ReconcileError::new(
-                "OSImageCACertRefFailure",
+                reasons::OS_IMAGE_CA_CERT_REF,
                 format!("there is no ConfigMap {name}, which OSImageCACertRef names"),
             )
         })?;
@@ -108,7 +114,7 @@ pub(super) async fn facts(
         let name = &reference.name;
         let secret = secrets.get_opt(name).await?.ok_or_else(|| {
             ReconcileError::new(
-                "ReasonOSImageAdditionalParamsRefFailure",
+                reasons::OS_IMAGE_ADDITIONAL_PARAMS_REF,
                 format!("there is no Secret {name}, which OSImageAdditionalParamsRef names"),
             )
         })?;
@@ -169,6 +175,25 @@ async fn operator_pod(client: &Client, environment: &Environment) -> Result<Oper
         tolerations: spec.tolerations.unwrap_or_default(),
         pull_secrets: spec.image_pull_secrets.unwrap_or_default(),
     })
+}
+
+/// What the operator is part of, as it is told or as the hub tells it.
+async fn distribution(client: &Client, environment: &Environment) -> Result<Option<Distribution>, Error> {
+    if environment.distribution.is_some() {
+        return Ok(environment.distribution.clone());
+    }
+    for (name, namespace, deployment, container) in DISTRIBUTIONS {
+        let api: Api<Deployment> = Api::namespaced(client.clone(), namespace);
+        let Some(found) = api.get_opt(deployment).await? else { continue };
+        let pod = found.spec.and_then(|spec| spec.template.spec).unwrap_or_default();
+        let container = pod.containers.into_iter().find(|found| found.name == container);
+        let mut variables = container.and_then(|container| container.env).into_iter().flatten();
+        let version = variables.find(|variable| variable.name == "OPERATOR_VERSION");
+        let version = version.and_then(|variable| variable.value).filter(|version| !version.is_empty());
+        let version = version.unwrap_or_else(|| "Unknown".to_owned());
+        return Ok(Some(Distribution { name: name.to_owned(), version }));
+    }
+    Ok(None)
 }
 
 async fn claims(

@@ -14,6 +14,7 @@ use assisted_base::hex;
 use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::agent_install::agent_service_config::{AgentServiceConfig, AgentServiceConfigSpec};
 use assisted_crd::agent_install::hypershift_agent_service_config::HypershiftAgentServiceConfig;
+use assisted_crd::condition::Outcome as Said;
 use assisted_crd::definition;
 use assisted_crd::labels::finalizer;
 use assisted_kube::client::from_foreign_text;
@@ -32,12 +33,12 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 
-use super::MANAGED_BY;
-use super::conditions::{self, ReconcileError};
+use super::conditions::{self, ReconcileError, hosted_reasons, reasons};
 use super::desired::Hosted;
 use super::environment::Environment;
 use super::gather::GatherError;
 use super::reconcile::{Operator, Pass, failure, remove_finalizers};
+use super::{MANAGED_BY, predecessor};
 use crate::objects::secret_value;
 
 /// The member of the Secret.
@@ -62,7 +63,9 @@ pub(super) async fn reconcile(operator: &Operator, key: &ObjectKey) -> Result<Ou
     };
     if object.metadata.deletion_timestamp.is_some() {
         // An operator that was here before may have kept both.
-        operator.drop_old_finalizer(&key.namespace).await.map_err(|error| failure(&error))?;
+        predecessor::drop_finalizer(&operator.client, &key.namespace)
+            .await
+            .map_err(|error| failure(&error))?;
         let kept = remove_finalizers(&api, &object, &[finalizer::AGENT_SERVICE_CONFIG]).await;
         return kept.map(|()| Outcome::Done).map_err(|error| failure(&error));
     }
@@ -70,7 +73,7 @@ pub(super) async fn reconcile(operator: &Operator, key: &ObjectKey) -> Result<Ou
         Ok(pass) => pass,
         Err(GatherError::ReconcileError(problem)) => Pass::failed(problem),
         Err(GatherError::Api(error)) if assisted_kube::error::is_refused(&error) => {
-            Pass::failed(ReconcileError::new("ReasonRBACConfigurationFailure", missing_role(&error, key)))
+            Pass::failed(ReconcileError::new(hosted_reasons::RBAC_CONFIGURATION, missing_role(&error, key)))
         }
         Err(GatherError::Api(error)) => return Err(failure(&error)),
     };
@@ -85,7 +88,7 @@ pub(super) async fn reconcile(operator: &Operator, key: &ObjectKey) -> Result<Ou
             Ok(Outcome::After(pass.again.map_or(rest, |again| again.min(rest))))
         }
         Err(problem) => {
-            operator.publish_event(&object, EventType::Warning, problem.reason, &problem.text).await;
+            operator.publish_event(&object, EventType::Warning, problem.outcome.reason, &problem.text).await;
             Ok(after(AGAIN))
         }
     }
@@ -113,7 +116,7 @@ async fn bring(
     if namespace == operator.environment.namespace {
         let text = "the namespace of the operator is that of the AgentServiceConfig; make this object in the namespace of a hosted \
                     control plane";
-        return Err(ReconcileError::new("ConfigFailure", text).into());
+        return Err(ReconcileError::new(reasons::CONFIG, text).into());
     }
     // Two would have objects of the same names: the first keeps them.
     let age = |one: &HypershiftAgentServiceConfig| (one.creation_timestamp().map(|at| at.0), one.name_any());
@@ -124,17 +127,17 @@ async fn bring(
             "Only one HypershiftAgentServiceConfig supported per namespace, and {} is there; delete one of them",
             first.name_any()
         );
-        return Err(ReconcileError::new("ConfigFailure", text).into());
+        return Err(ReconcileError::new(reasons::CONFIG, text).into());
     }
     let kubeconfig = kubeconfig(operator, &namespace, object).await?;
     let client = from_foreign_text(&kubeconfig, None, SILENCE).await.map_err(|error| {
         let text = format!("Failed to create kubeconfig client: {}", chain(&error));
-        ReconcileError::new("ReasonSpokeClientCreationFailure", text)
+        ReconcileError::new(hosted_reasons::SPOKE_CLIENT_CREATION, text)
     })?;
     let prepared = timeout(LIMIT, prepare(&client, &namespace)).await;
     prepared.unwrap_or_else(|_| {
         let text = format!("the hosted cluster did not answer within {} s", LIMIT.as_secs());
-        Err(ReconcileError::new("SpokeClusterCRDsSyncFailure", text))
+        Err(ReconcileError::new(hosted_reasons::SPOKE_CLUSTER_CRDS_SYNC, text))
     })?;
     let hosted = Hosted {
         secret: object.spec.kubeconfig_secret_ref.name.clone(),
@@ -150,7 +153,7 @@ async fn kubeconfig(
     namespace: &str,
     object: &HypershiftAgentServiceConfig,
 ) -> Result<String, GatherError> {
-    const REASON: &str = "ReasonKubeconfigSecretFetchFailure";
+    const REASON: Said = hosted_reasons::KUBECONFIG_SECRET_FETCH;
     let name = &object.spec.kubeconfig_secret_ref.name;
     let secrets: Api<Secret> = Api::namespaced(operator.client.clone(), namespace);
     let missing = || {
@@ -183,12 +186,12 @@ fn port_of(kubeconfig: &str) -> Option<u16> {
 /// objects would go with them.
 async fn prepare(client: &Client, namespace: &str) -> Result<(), ReconcileError> {
     let params = PatchParams::apply(MANAGED_BY.1).force();
-    let told = |reason: &'static str, what: &str, error: &(dyn std::error::Error + 'static)| {
+    let told = |reason: Said, what: &str, error: &(dyn std::error::Error + 'static)| {
         ReconcileError::new(reason, format!("{what}: {}", chain(error)))
     };
     let synced = |error: &(dyn std::error::Error + 'static)| {
         let what = "Failed to sync agent-install CRDs on spoke cluster";
-        told("SpokeClusterCRDsSyncFailure", what, error)
+        told(hosted_reasons::SPOKE_CLUSTER_CRDS_SYNC, what, error)
     };
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     for text in definition::OURS {
@@ -205,7 +208,7 @@ async fn prepare(client: &Client, namespace: &str) -> Result<(), ReconcileError>
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let made = namespaces.patch(namespace, &params, &Patch::Apply(made)).await;
     made.map(drop).map_err(|error| {
-        told("NamespaceCreationFailure", "Failed to create the namespace on spoke cluster", &error)
+        told(hosted_reasons::NAMESPACE_CREATION, "Failed to create the namespace on spoke cluster", &error)
     })
 }
 

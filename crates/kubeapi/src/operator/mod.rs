@@ -16,6 +16,7 @@ mod gather;
 mod health;
 mod hosted;
 mod local_cluster;
+mod predecessor;
 pub mod reconcile;
 mod reconciler;
 pub mod validate;
@@ -46,6 +47,10 @@ pub const SETTINGS: &str = "assisted-service";
 pub const INGRESS_AUTHORITIES: &str = "default-ingress-cert";
 pub const CLUSTER_AUTHORITIES: &str = "cluster-trusted-ca-bundle";
 pub const TRUSTED_AUTHORITIES: &str = "assisted-trusted-ca-bundle";
+
+/// Deployments of the operators that this one may be part of.
+pub const ACM: &str = "multiclusterhub-operator";
+pub const MCE: &str = "multicluster-engine-operator";
 
 /// Label of all that the operator makes, and under which name it owns fields.
 pub const MANAGED_BY: (&str, &str) = ("app.kubernetes.io/managed-by", "assisted-operator");

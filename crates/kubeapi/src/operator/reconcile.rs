@@ -7,11 +7,10 @@ use assisted_base::error::chain;
 use assisted_crd::agent_install::agent_service_config::AgentServiceConfig;
 use assisted_crd::condition::{Statement, set};
 use assisted_crd::labels::finalizer;
-use assisted_kube::error::{is_missing, is_refused, optional};
+use assisted_kube::error::{is_missing, is_refused};
 use assisted_kube::write::{self, Guard};
 use assisted_reconcile::{Failure, Outcome};
 use jiff::Timestamp;
-use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::{Patch, PatchParams};
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
@@ -19,12 +18,12 @@ use kube::{Api, Client, Resource, ResourceExt};
 use parking_lot::Mutex;
 use serde_json::json;
 
-use super::conditions::{self, Health, ReconcileError};
+use super::conditions::{self, Health, ReconcileError, reasons};
 use super::desired::{Hosted, Input, annotation_of, desired, has_image_service, is_given};
 use super::environment::Environment;
 use super::gather::{self, GatherError};
 use super::local_cluster::{self, Import};
-use super::{CONFIG, IMAGE_SERVICE, MANAGED_BY, annotation, apply, health, validate};
+use super::{CONFIG, MANAGED_BY, annotation, apply, health, predecessor, validate};
 
 /// The finalizer of an operator that was here before: nothing waits for it, since everything is owned; and that of the import of the
 /// hub's own cluster, of which not everything is.
@@ -112,7 +111,7 @@ impl Operator {
         match pass.outcome {
             Ok(()) => Ok(pass.again.map_or(Outcome::Done, Outcome::After)),
             Err(problem) => {
-                self.publish_event(&config, EventType::Warning, problem.reason, &problem.text).await;
+                self.publish_event(&config, EventType::Warning, problem.outcome.reason, &problem.text).await;
                 // What else is to be looked at again does not wait for it.
                 Ok(pass.again.map_or(Outcome::Wait { reason: problem.text }, Outcome::After))
             }
@@ -131,10 +130,14 @@ impl Operator {
         validate::check(config, &facts)?;
         let ephemeral = Some(!is_given(&config.spec.filesystem_storage));
         let fresh = gather::fresh(&facts, Timestamp::now())
-            .map_err(|error| ReconcileError::new("AgentLocalAuthSecretFailure", error.to_string()))?;
+            .map_err(|error| ReconcileError::new(reasons::AGENT_LOCAL_AUTH_SECRET, error.to_string()))?;
         let input = Input { config, environment, facts: &facts, fresh: &fresh, hosted };
         let desired = desired(&input)?;
 
+        // First: it would keep a StatefulSet that has to be made anew.
+        if facts.has_image_service {
+            predecessor::drop_finalizer(&self.client, namespace).await?;
+        }
         let mut applied = Vec::new();
         for component in &desired.components {
             match apply::apply(&self.client, namespace, component).await {
@@ -142,22 +145,20 @@ impl Operator {
                 // A refusal concerns this object; nothing else works either when the API is away.
                 Err(error) if refuses(&error) => {
                     let text = format!("Failed to ensure {}: {}", component.name, api_message(&error));
-                    let problem = ReconcileError::new(component.reason, text);
+                    let problem = ReconcileError::new(component.failure, text);
                     return Ok(Pass { ephemeral, ..Pass::failed(problem) });
                 }
                 Err(apply::ApplyError::Api(error)) => return Err(error.into()),
                 Err(error) => {
-                    return Err(ReconcileError::new(component.reason, chain(&error)).into());
+                    return Err(ReconcileError::new(component.failure, chain(&error)).into());
                 }
             }
         }
         if let Some(pending) = desired.pending {
             return Ok(Pass { ephemeral, ..Pass::failed(pending) });
         }
-        if facts.has_image_service {
-            self.drop_old_finalizer(namespace).await?;
-        }
         let owner = config.uid().unwrap_or_default();
+        predecessor::delete_deployment(&self.client, namespace, &owner).await?;
         apply::prune(&self.client, namespace, &owner, &desired.components).await?;
         Ok(Pass {
             outcome: Ok(()),
@@ -190,20 +191,13 @@ impl Operator {
         Ok(Some(imported))
     }
 
-    /// The operator that was here before kept the StatefulSet by a finalizer until its volumes were gone; they go with it now.
-    pub(super) async fn drop_old_finalizer(&self, namespace: &str) -> Result<(), kube::Error> {
-        let api: Api<StatefulSet> = Api::namespaced(self.client.clone(), namespace);
-        let Some(set) = optional(api.get(IMAGE_SERVICE).await)? else { return Ok(()) };
-        remove_finalizers(&api, &set, &[finalizer::IMAGE_SERVICE]).await
-    }
-
     /// Everything is owned: the API server's own collector takes it away.
     async fn release(
         &self,
         api: &Api<AgentServiceConfig>,
         config: &AgentServiceConfig,
     ) -> Result<(), kube::Error> {
-        self.drop_old_finalizer(&self.environment.namespace).await?;
+        predecessor::drop_finalizer(&self.client, &self.environment.namespace).await?;
         if config.finalizers().iter().any(|name| name == finalizer::LOCAL_CLUSTER_IMPORT) {
             local_cluster::remove(&self.client).await?;
         }

@@ -7,7 +7,7 @@ use assisted_crd::agent_install::agent_service_config::{AgentServiceConfig, Agen
 use k8s_openapi::api::core::v1::PersistentVolumeClaimSpec;
 
 use super::annotation;
-use super::conditions::ReconcileError;
+use super::conditions::{ReconcileError, reasons};
 use super::desired::{claim_name, has_image_service, is_given, quantity};
 use super::facts::Facts;
 use super::{DATABASE_CLAIM, FILES_CLAIM};
@@ -42,7 +42,7 @@ pub fn immutable_annotations(
                 format!("annotation {name} value cannot be changed from {before:?} to {value:?}")
             }
         };
-        return Err(ReconcileError::new("ImmutableAnnotationFailure", text));
+        return Err(ReconcileError::new(reasons::IMMUTABLE_ANNOTATION, text));
     }
     Ok(kept.clone())
 }
@@ -61,14 +61,14 @@ pub fn check(config: &AgentServiceConfig, facts: &Facts) -> Result<(), Reconcile
         });
         if hosts.is_none_or(|(service, images)| service.is_empty() || images.is_empty()) {
             return Err(ReconcileError::new(
-                "KubernetesIngressConfigMissing",
+                reasons::KUBERNETES_INGRESS_CONFIG_MISSING,
                 "ingress configuration is required for non-OpenShift deployment",
             ));
         }
     }
     if !has_image_service(config) && !spec.os_images.is_empty() {
         return Err(ReconcileError::new(
-            "OSImagesShouldBeEmptyFailure",
+            reasons::OS_IMAGES_SHOULD_BE_EMPTY,
             "osImages should be empty when image service is disabled",
         ));
     }
@@ -90,7 +90,7 @@ fn storage(config: &AgentServiceConfig, facts: &Facts) -> Result<(), ReconcileEr
         check("Database", database_storage, GIB, facts.claims.contains_key(&database));
     } else if facts.claims.contains_key(&database) {
         return Err(ReconcileError::new(
-            "StorageFailure",
+            reasons::STORAGE,
             format!(
                 "databaseStorage can't be taken away, for the database would be left behind; give it back, or delete the \
                  claim {database} if it is of no use any more"
@@ -101,7 +101,7 @@ fn storage(config: &AgentServiceConfig, facts: &Facts) -> Result<(), ReconcileEr
         check("Filesystem", filesystem_storage, GIB, facts.claims.contains_key(&files));
     } else if facts.claims.contains_key(&files) {
         return Err(ReconcileError::new(
-            "StorageFailure",
+            reasons::STORAGE,
             format!(
                 "filesystemStorage can't be taken away, for the files would be left behind; give it back, or delete the \
                  claim {files} if they are of no use any more"
@@ -114,7 +114,7 @@ fn storage(config: &AgentServiceConfig, facts: &Facts) -> Result<(), ReconcileEr
     if small.is_empty() {
         return Ok(());
     }
-    Err(ReconcileError::new("StorageFailure", small.join(". ") + "."))
+    Err(ReconcileError::new(reasons::STORAGE, small.join(". ") + "."))
 }
 
 fn requested(claim: &PersistentVolumeClaimSpec) -> (String, u64) {
@@ -131,7 +131,7 @@ fn requested(claim: &PersistentVolumeClaimSpec) -> (String, u64) {
 /// # Errors
 /// There are several, or it is no bundle of certificates.
 pub fn os_image_authorities(data: &BTreeMap<String, String>) -> Result<(String, String), ReconcileError> {
-    let failure = |text: String| ReconcileError::new("OSImageCACertRefFailure", text);
+    let failure = |text: String| ReconcileError::new(reasons::OS_IMAGE_CA_CERT_REF, text);
     let mut files = data.iter();
     let (Some((name, text)), None) = (files.next(), files.next()) else {
         return Err(failure(
@@ -177,7 +177,7 @@ pub fn os_image_params<'a>(mut members: impl Iterator<Item = &'a String>) -> Res
         return Ok(());
     }
     Err(ReconcileError::new(
-        "ReasonOSImageAdditionalParamsRefFailure",
+        reasons::OS_IMAGE_ADDITIONAL_PARAMS_REF,
         "secret referenced by OSImageAdditionalParamsRef is expected to contain either `headers` and/or `query_params` \
          and no other entries",
     ))

@@ -30,6 +30,7 @@ use super::environment::Environment;
 use super::gather::{MANAGED_NAMESPACE, has_kind, is_openshift};
 use super::reconcile::Operator;
 use super::{CONFIG, INGRESS_AUTHORITIES, MANAGED_BY, local_cluster};
+use crate::webhook_server::profile;
 
 /// Name of the lease.
 const LEASE: &str = "86f835c3.agent-install.openshift.io";
@@ -120,6 +121,9 @@ pub async fn work(client: Client, environment: Environment, stop: CancellationTo
     } else {
         stream::pending().boxed()
     };
+    // Which TLS is spoken concerns everything that runs, wherever it does.
+    let mut spoken: Changes<()> =
+        if openshift { changes(profile::api(&client), profile::only()) } else { stream::pending().boxed() };
     let manages_clusters = openshift && has_kind(&client, MANAGED_CLUSTERS).await?;
     let mut places = Places::default();
     let all = of_hub(&client, &environment.namespace, openshift, manages_clusters);
@@ -143,14 +147,21 @@ pub async fn work(client: Client, environment: Environment, stop: CancellationTo
                     queue.mark(key, Timestamp::now());
                 }
             }
-            Some(key) = others.next() => {
-                let at = Timestamp::now().checked_add(GATHER).unwrap_or(Timestamp::MAX);
-                queue.mark(key, at);
+            Some(key) = others.next() => queue.mark(key, gathered()),
+            Some(()) = spoken.next() => {
+                for key in places.watched.keys().cloned().chain([own()]) {
+                    queue.mark(key, gathered());
+                }
             }
         }
     }
     while tasks.join_next().await.is_some() {}
     Ok(())
+}
+
+/// When a change is looked at.
+fn gathered() -> Timestamp {
+    Timestamp::now().checked_add(GATHER).unwrap_or(Timestamp::MAX)
 }
 
 type Changes<T> = Pin<Box<dyn Stream<Item = T> + Send>>;

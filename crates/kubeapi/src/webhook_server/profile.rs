@@ -54,9 +54,15 @@ pub async fn read(client: &Client) -> Result<TlsProfile, kube::Error> {
 }
 
 /// Name of the only object.
-const NAME: &str = "cluster";
+pub(crate) const NAME: &str = "cluster";
 
-fn api(client: &Client) -> Api<DynamicObject> {
+/// What is watched of all such objects: the only one.
+pub(crate) fn only() -> watcher::Config {
+    watcher::Config::default().fields(&format!("metadata.name={NAME}"))
+}
+
+/// The objects that tell it.
+pub(crate) fn api(client: &Client) -> Api<DynamicObject> {
     let kind = GroupVersionKind::gvk("config.openshift.io", "v1", "APIServer");
     Api::all_with(client.clone(), &ApiResource::from_gvk_with_plural(&kind, "apiservers"))
 }
@@ -152,7 +158,7 @@ pub async fn follow(
         if found.is_none() {
             return;
         }
-        let mut events = events(api, watcher::Config::default().fields(&format!("metadata.name={NAME}")));
+        let mut events = events(api, only());
         loop {
             let event = tokio::select! {
                 () = stop.cancelled() => return,

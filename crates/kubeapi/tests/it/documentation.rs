@@ -79,8 +79,12 @@ fn each_condition_has_a_test_that_looks_for_it() {
         ("Agent", own::agent::ALL),
         ("InfraEnv", own::infra_env::ALL),
         ("AgentClassification", own::agent_classification::ALL),
+        ("AgentClusterInstall", install::on_cluster_layering::ALL),
         ("AgentServiceConfig", own::agent_service_config::ALL),
+        ("AgentServiceConfig", own::agent_service_config_failure::ALL),
+        ("HypershiftAgentServiceConfig", own::hypershift_agent_service_config_failure::ALL),
         ("PreprovisioningImage", metal3::preprovisioning_image::ALL),
+        ("PreprovisioningImage", metal3::network_data::ALL),
     ] {
         for Outcome { r#type, reason, .. } in outcomes {
             let begin = format!("| {kind} | `{reason}` |");
@@ -95,4 +99,30 @@ fn each_condition_has_a_test_that_looks_for_it() {
         }
     }
     assert!(missing.is_empty(), "no test of docs/kube-api.md looks for {missing:#?}");
+}
+
+#[test]
+fn each_published_reason_of_the_operator_is_shown_or_is_said_not_to_be() {
+    let reference = read(&root().join("../../docs/reference/kube-api.md"));
+    let published = reference.lines().find_map(|line| line.strip_prefix("All reasons: ")).unwrap();
+    let published: BTreeSet<_> = published.trim_end_matches('.').split(", ").collect();
+    let ours: BTreeSet<_> = [
+        own::agent_service_config::ALL,
+        own::agent_service_config_failure::ALL,
+        own::hypershift_agent_service_config_failure::ALL,
+    ]
+    .concat()
+    .iter()
+    .map(|outcome| outcome.reason)
+    .collect();
+    let text = read(&root().join("../../docs/kube-api.md"));
+    let (_, never) = text.split_once("## Reasons that are never shown").unwrap();
+    let never = never.split("\n## ").next().unwrap();
+    let rows = never.lines().filter(|line| line.starts_with("| `"));
+    let never: BTreeSet<_> = rows
+        .filter_map(|line| line.split('|').nth(1))
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .collect();
+    let missing: BTreeSet<_> = published.difference(&ours).copied().collect();
+    assert_eq!(never, missing);
 }

@@ -131,7 +131,7 @@ async fn an_api_server_grants_what_is_declared() {
                             && other.group == access.group
                             && other.resources.contains(resource)
                             && other.verbs.contains(verb)
-                            && other.names.iter().all(|known| *known == name)
+                            && (other.names.is_empty() || other.names.contains(&name))
                     });
                     assert_eq!(
                         may(role.account, asked("default")).await,

@@ -5,7 +5,7 @@ use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::condition::{Outcome, Statement, find, set};
 use assisted_crd::labels::label;
 use assisted_crd::metal3::bare_metal_host::BareMetalHost;
-use assisted_crd::metal3::conditions::preprovisioning_image as conditions;
+use assisted_crd::metal3::conditions::{network_data, preprovisioning_image as conditions};
 use assisted_crd::metal3::preprovisioning_image::{PreprovisioningImage, PreprovisioningImageStatus};
 use assisted_kube::finalizer::is_deleting;
 use assisted_wire::infra_env::KernelArgumentOperation;
@@ -21,9 +21,6 @@ const IMAGE_CREATION_ERROR: &str = "ImageCreationError";
 /// What a PreprovisioningImage says.
 const READY: &str = "Ready";
 const ERROR: &str = "Error";
-/// Why there is no image with a network that somebody else describes. Published reasons have none for it: elsewhere the name is passed
-/// over, and metal3 waits without end for an image that has what the Secret says.
-const UNSUPPORTED_NETWORK_DATA: &str = "UnsupportedNetworkData";
 
 /// What metal3 can boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,7 +225,9 @@ fn statements(obstacle: &Obstacle) -> [Statement; 2] {
         Obstacle::UnsupportedFormat => {
             (said::READY_UNSUPPORTED_IMAGE_FORMAT, said::ERROR_UNSUPPORTED_IMAGE_FORMAT, vec![])
         }
-        Obstacle::UnsupportedNetworkData { secret } => return no_network_data(secret),
+        Obstacle::UnsupportedNetworkData { secret } => {
+            (network_data::READY, network_data::ERROR, vec![secret])
+        }
         Obstacle::NoInfraEnv { name, namespace } => {
             (said::READY_INFRA_ENV_NOT_AVAILABLE, said::ERROR_INFRA_ENV_NOT_AVAILABLE, vec![name, namespace])
         }
@@ -252,20 +251,6 @@ fn statements(obstacle: &Obstacle) -> [Statement; 2] {
         ),
     };
     [ready.with(&values), error.with(&values)]
-}
-
-fn no_network_data(secret: &str) -> [Statement; 2] {
-    let message = format!(
-        "The network of Secret {secret} can't be put into the image: take preprovisioningNetworkDataName away from the BareMetalHost, \
-         and describe the network in an NMStateConfig that the InfraEnv selects"
-    );
-    [(READY, "False"), (ERROR, "True")].map(|(r#type, status)| Statement {
-        r#type,
-        status,
-        reason: UNSUPPORTED_NETWORK_DATA,
-        message: message.clone(),
-        generation: None,
-    })
 }
 
 #[cfg(test)]

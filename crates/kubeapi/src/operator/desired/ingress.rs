@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Input, has_image_service, labelled, object};
 use crate::admission::certificate::{self, Stored};
-use crate::operator::conditions::ReconcileError;
+use crate::operator::conditions::{ReconcileError, reasons};
 use crate::operator::facts::IngressCertificate;
 use crate::operator::{IMAGE_SERVICE, SERVICE};
 
@@ -48,7 +48,7 @@ pub(super) fn certificate(input: &Input<'_>) -> Result<Certificate, ReconcileErr
         IngressCertificate::Own(stored) => Some(stored),
     };
     let step = certificate::next(stored, &names(input), input.fresh.now, true)
-        .map_err(|error| ReconcileError::new("CertificateConfigurationFailure", error.to_string()))?;
+        .map_err(|error| ReconcileError::new(reasons::CERTIFICATE_CONFIGURATION, error.to_string()))?;
     let mut secrets = Vec::new();
     if let Some(current) = step.store.as_ref().or(stored) {
         secrets.push(secret(input, SERVICE, current, true));

@@ -16,10 +16,11 @@ mod trust;
 mod webhook;
 
 use assisted_crd::agent_install::agent_service_config::AgentServiceConfig;
+use assisted_crd::condition::Outcome;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::conditions::ReconcileError;
+use super::conditions::{ReconcileError, hosted_reasons, reasons};
 use super::environment::Environment;
 use super::facts::{Facts, Fresh};
 use super::{MANAGED_BY, annotation};
@@ -75,8 +76,8 @@ fn hosted_account(input: &Input<'_>, name: &str) -> Option<Value> {
 pub struct Component {
     /// Name in the texts of conditions (kube-api §6.9).
     pub name: &'static str,
-    /// Reason of the condition when it can't be applied.
-    pub reason: &'static str,
+    /// What the condition says when it can't be applied.
+    pub failure: Outcome,
     /// The object; what of it is not named is left to others.
     pub object: Value,
     /// It is made once, and never changed.
@@ -99,71 +100,75 @@ pub struct Desired {
 /// What the AgentServiceConfig refers to is not as it should be.
 pub fn desired(input: &Input<'_>) -> Result<Desired, ReconcileError> {
     let mut components = Vec::new();
-    let mut add = |name, reason, object: Option<Value>| {
+    let mut add = |name, failure, object: Option<Value>| {
         // Keys and passwords are made once.
         let once = matches!(name, "AgentLocalAuthSecret" | "DatabaseSecret" | "SealKeysSecret");
-        components.extend(object.map(|object| Component { name, reason, object, once }));
+        components.extend(object.map(|object| Component { name, failure, object, once }));
     };
     let images = has_image_service(input.config);
     let openshift = input.facts.is_openshift;
     let only = |wanted: bool, object: Value| wanted.then_some(object);
 
-    add("FilesystemStorage", "StorageFailure", storage::files(input));
-    add("DatabaseStorage", "StorageFailure", storage::database(input));
-    add("AgentService", "AgentServiceFailure", Some(service::api(input)));
-    add("AgentServiceNetworkPolicy", "NetworkPolicyFailure", Some(network_policy::api(input)));
-    add("AgentLocalAuthSecret", "AgentLocalAuthSecretFailure", keys::secret(input));
-    add("DatabaseSecret", "PostgresSecretFailure", database::secret(input));
-    add("SealKeysSecret", "SealKeysSecretFailure", keys::seal_secret(input));
-    add("ImageServiceService", "ImageHandlerServiceFailure", only(images, service::images(input)));
-    add("ImageServiceNetworkPolicy", "NetworkPolicyFailure", only(images, network_policy::images(input)));
+    add("FilesystemStorage", reasons::STORAGE, storage::files(input));
+    add("DatabaseStorage", reasons::STORAGE, storage::database(input));
+    add("AgentService", reasons::AGENT_SERVICE, Some(service::api(input)));
+    add("AgentServiceNetworkPolicy", reasons::NETWORK_POLICY, Some(network_policy::api(input)));
+    add("AgentLocalAuthSecret", reasons::AGENT_LOCAL_AUTH_SECRET, keys::secret(input));
+    add("DatabaseSecret", reasons::POSTGRES_SECRET, database::secret(input));
+    add("SealKeysSecret", reasons::SEAL_KEYS_SECRET, keys::seal_secret(input));
+    add("ImageServiceService", reasons::IMAGE_HANDLER_SERVICE, only(images, service::images(input)));
+    add("ImageServiceNetworkPolicy", reasons::NETWORK_POLICY, only(images, network_policy::images(input)));
     add(
         "ImageServiceServiceAccount",
-        "ImageHandlerServiceAccountFailure",
+        reasons::IMAGE_HANDLER_SERVICE_ACCOUNT,
         only(images, image_service::account(input)),
     );
     add(
         "ServiceServiceAccount",
-        "ServiceServiceAccount",
+        hosted_reasons::SERVICE_SERVICE_ACCOUNT,
         hosted_account(input, &input.environment.service_account),
     );
-    add("WebHookServiceAccount", "ReasonWebHookServiceAccountFailure", hosted_account(input, super::WEBHOOK));
+    add(
+        "WebHookServiceAccount",
+        hosted_reasons::WEB_HOOK_SERVICE_ACCOUNT,
+        hosted_account(input, super::WEBHOOK),
+    );
     let mut renew_at = None;
     if openshift {
-        add("AgentRoute", "AgentRouteFailure", Some(route::api(input)));
-        add("ImageServiceRoute", "ImageHandlerRouteFailure", only(images, route::images(input)));
+        add("AgentRoute", reasons::AGENT_ROUTE, Some(route::api(input)));
+        add("ImageServiceRoute", reasons::IMAGE_HANDLER_ROUTE, only(images, route::images(input)));
         let insecure = route::is_insecure(input);
-        add("AgentIPXERoute", "AgentRouteFailure", route::ipxe(input, super::SERVICE).filter(|_| insecure));
+        add("AgentIPXERoute", reasons::AGENT_ROUTE, route::ipxe(input, super::SERVICE).filter(|_| insecure));
         add(
             "ImageServiceIPXERoute",
-            "ImageHandlerRouteFailure",
+            reasons::IMAGE_HANDLER_ROUTE,
             route::ipxe(input, super::IMAGE_SERVICE).filter(|_| insecure && images),
         );
-        add("IngressCertConfigMap", "IngressCertFailure", trust::ingress(input));
-        add("ClusterTrustedCAConfigMap", "ConfigFailure", Some(trust::cluster(input)));
-        add("ImageServiceConfigMap", "ConfigFailure", only(images, trust::image_service(input)));
+        add("IngressCertConfigMap", reasons::INGRESS_CERT, trust::ingress(input));
+        add("ClusterTrustedCAConfigMap", reasons::CONFIG, Some(trust::cluster(input)));
+        add("ImageServiceConfigMap", reasons::CONFIG, only(images, trust::image_service(input)));
     } else {
         let certificate = ingress::certificate(input)?;
         renew_at = certificate.renew_at;
         for object in certificate.secrets {
-            add("CACert", "CertificateConfigurationFailure", Some(object));
+            add("CACert", reasons::CERTIFICATE_CONFIGURATION, Some(object));
         }
-        add("AgentRoute", "AgentRouteFailure", ingress::api(input));
-        add("ImageServiceRoute", "ImageHandlerRouteFailure", ingress::images(input).filter(|_| images));
+        add("AgentRoute", reasons::AGENT_ROUTE, ingress::api(input));
+        add("ImageServiceRoute", reasons::IMAGE_HANDLER_ROUTE, ingress::images(input).filter(|_| images));
     }
     add(
         "ServiceMonitor",
-        "AgentServiceMonitorFailure",
+        reasons::AGENT_SERVICE_MONITOR,
         only(input.facts.has_service_monitors, monitor::service_monitor(input)),
     );
-    for (name, reason, object) in webhook::objects(input) {
-        add(name, reason, Some(object));
+    for (name, failure, object) in webhook::objects(input) {
+        add(name, failure, Some(object));
     }
 
     let pending = match rest(input, images) {
         Ok(rest) => {
-            for (name, reason, object) in rest {
-                add(name, reason, Some(object));
+            for (name, failure, object) in rest {
+                add(name, failure, Some(object));
             }
             None
         }
@@ -172,18 +177,18 @@ pub fn desired(input: &Input<'_>) -> Result<Desired, ReconcileError> {
     Ok(Desired { components, pending, renew_at })
 }
 
-/// What needs to know what others fill in: names in texts, reasons, objects.
-fn rest(input: &Input<'_>, images: bool) -> Result<Vec<(&'static str, &'static str, Value)>, ReconcileError> {
+/// What needs to know what others fill in: names in texts, what is said when they can't be applied, objects.
+fn rest(input: &Input<'_>, images: bool) -> Result<Vec<(&'static str, Outcome, Value)>, ReconcileError> {
     let trusted = if input.facts.is_openshift { Some(trust::trusted(input)?) } else { None };
     let settings = settings::config_map(input)?;
     let deployment = service_deployment::deployment(input, &settings, trusted.as_ref())?;
     let mut rest = Vec::new();
-    rest.extend(trusted.map(|map| ("AssistedTrustedCAConfigMap", "ConfigFailure", map)));
-    rest.push(("AssistedServiceConfigMap", "ConfigFailure", settings));
-    rest.push(("AssistedServiceDeployment", "DeploymentFailure", deployment));
+    rest.extend(trusted.map(|map| ("AssistedTrustedCAConfigMap", reasons::CONFIG, map)));
+    rest.push(("AssistedServiceConfigMap", reasons::CONFIG, settings));
+    rest.push(("AssistedServiceDeployment", reasons::DEPLOYMENT, deployment));
     if images {
         let set = image_service::stateful_set(input)?;
-        rest.push(("ImageServiceStatefulSet", "ImageHandlerStatefulSetFailure", set));
+        rest.push(("ImageServiceStatefulSet", reasons::IMAGE_HANDLER_STATEFUL_SET, set));
     }
     Ok(rest)
 }

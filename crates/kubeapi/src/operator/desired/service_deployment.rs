@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::settings::{INGRESS_DIR, TLS_DIR};
 use super::storage::{claim_name, is_given};
 use super::{Input, annotation_of, database, ingress, keys, labelled, object, pod, route};
-use crate::operator::conditions::ReconcileError;
+use crate::operator::conditions::{ReconcileError, reasons};
 use crate::operator::{
     FILES_CLAIM, INGRESS_AUTHORITIES, KEYS_SECRET, SEAL_SECRET, SERVICE, SETTINGS, TRUSTED_AUTHORITIES,
     annotation,
@@ -155,7 +155,7 @@ fn mounts(input: &Input<'_>) -> Result<Vec<Mount>, ReconcileError> {
     let Some(reference) = &input.config.spec.mirror_registry_ref else { return Ok(mounts) };
     let name = &reference.name;
     let data = facts.mirror.as_ref().ok_or_else(|| {
-        ReconcileError::new("ConfigFailure", format!("Mirror registry configmap {name} is missing"))
+        ReconcileError::new(reasons::CONFIG, format!("Mirror registry configmap {name} is missing"))
     })?;
     let source = config_map(name);
     mounts.push(Mount {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Input, annotation_of, has_image_service, ingress, object, pod};
-use crate::operator::conditions::ReconcileError;
+use crate::operator::conditions::{ReconcileError, reasons};
 use crate::operator::{IMAGE_SERVICE, SERVICE, SETTINGS, annotation};
 
 /// Where the service finds certificates in its pod.
@@ -47,6 +47,11 @@ fn variables(input: &Input<'_>) -> Result<BTreeMap<&'static str, String>, Reconc
         ("STORAGE", "filesystem".to_owned()),
         ("WORK_DIR", "/data".to_owned()),
     ]);
+    let (kind, version) = match &facts.distribution {
+        Some(distribution) => (distribution.name.clone(), distribution.version.clone()),
+        None => ("Operator".to_owned(), pod::service_image(input)),
+    };
+    set.extend([("DEPLOYMENT_TYPE", kind), ("DEPLOYMENT_VERSION", version)]);
     if has_image_service(input.config) {
         set.insert("ENABLE_IMAGE_SERVICE", "True".to_owned());
         set.insert("IMAGE_SERVICE_BASE_URL", format!("https://{}", host(input, IMAGE_SERVICE)?));
@@ -81,7 +86,7 @@ pub(super) fn host<'a>(input: &'a Input<'_>, name: &str) -> Result<&'a str, Reco
     if input.facts.is_openshift {
         let host = input.facts.route_hosts.get(name).map(String::as_str);
         let waiting = || {
-            ReconcileError::new("AgentRouteFailure", format!("waiting for the route {name} to get its host"))
+            ReconcileError::new(reasons::AGENT_ROUTE, format!("waiting for the route {name} to get its host"))
         };
         return host.filter(|host| !host.is_empty()).ok_or_else(waiting);
     }
@@ -91,7 +96,7 @@ pub(super) fn host<'a>(input: &'a Input<'_>, name: &str) -> Result<&'a str, Reco
     });
     host.map(String::as_str).ok_or_else(|| {
         ReconcileError::new(
-            "KubernetesIngressConfigMissing",
+            reasons::KUBERNETES_INGRESS_CONFIG_MISSING,
             "ingress configuration is required for non-OpenShift deployment",
         )
     })
@@ -191,7 +196,7 @@ pub(super) fn mirrored_locations(input: &Input<'_>) -> Result<Mirrors, Reconcile
         return Ok(Mirrors::default());
     };
     let name = &reference.name;
-    let failure = |text: String| ReconcileError::new("ConfigFailure", text);
+    let failure = |text: String| ReconcileError::new(reasons::CONFIG, text);
     let text = data
         .get("registries.conf")
         .ok_or_else(|| failure(format!("Mirror registry configmap {name} missing key registries.conf")))?;

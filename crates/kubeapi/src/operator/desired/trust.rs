@@ -6,7 +6,7 @@ use assisted_base::pem;
 use serde_json::{Value, json};
 
 use super::{Input, annotated, labelled, object};
-use crate::operator::conditions::ReconcileError;
+use crate::operator::conditions::{ReconcileError, reasons};
 use crate::operator::{CLUSTER_AUTHORITIES, IMAGE_SERVICE, INGRESS_AUTHORITIES, TRUSTED_AUTHORITIES};
 
 /// A copy of the authorities of the default ingress, which hosts trust.
@@ -33,7 +33,7 @@ pub(super) fn trusted(input: &Input<'_>) -> Result<Value, ReconcileError> {
     let cluster = input.facts.cluster_authorities.as_deref().filter(|text| !text.is_empty());
     let cluster = cluster.ok_or_else(|| {
         ReconcileError::new(
-            "ConfigFailure",
+            reasons::CONFIG,
             format!(
                 "waiting for cluster trusted CA bundle to be injected in config map {CLUSTER_AUTHORITIES}"
             ),
@@ -44,7 +44,7 @@ pub(super) fn trusted(input: &Input<'_>) -> Result<Value, ReconcileError> {
     let mut bundle = String::new();
     for text in [Some(cluster), mirror].into_iter().flatten() {
         let certificates = pem::certificates(text.as_bytes()).map_err(|error| {
-            ReconcileError::new("ConfigFailure", format!("authorities can't be read: {error}"))
+            ReconcileError::new(reasons::CONFIG, format!("authorities can't be read: {error}"))
         })?;
         let new: Vec<_> =
             certificates.into_iter().filter(|certificate| seen.insert(certificate.to_vec())).collect();

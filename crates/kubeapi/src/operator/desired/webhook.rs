@@ -1,18 +1,20 @@
 //! The webhooks: their Deployment, their service, and the configurations by which the API server asks them.
 
+use assisted_crd::condition::Outcome;
 use serde_json::{Value, json};
 
 use super::{Input, annotated, cluster_object, labelled, network_policy, object, pod, service};
 use crate::admission::configuration::{Configuration, Target, configurations};
 use crate::operator::WEBHOOK;
+use crate::operator::conditions::reasons;
 
 const CERTS: &str = "/var/serving-cert";
 
-pub(super) fn objects(input: &Input<'_>) -> Vec<(&'static str, &'static str, Value)> {
+pub(super) fn objects(input: &Input<'_>) -> Vec<(&'static str, Outcome, Value)> {
     let mut objects = vec![
-        ("WebHookService", "ReasonWebHookServiceFailure", service::webhook(input)),
-        ("WebHookNetworkPolicy", "NetworkPolicyFailure", network_policy::webhook(input)),
-        ("WebHookServiceDeployment", "ReasonWebHookDeploymentFailure", deployment(input)),
+        ("WebHookService", reasons::WEB_HOOK_SERVICE, service::webhook(input)),
+        ("WebHookNetworkPolicy", reasons::NETWORK_POLICY, network_policy::webhook(input)),
+        ("WebHookServiceDeployment", reasons::WEB_HOOK_DEPLOYMENT, deployment(input)),
     ];
     // Those of a hosted cluster are made there, by the webhooks themselves.
     if input.hosted.is_some() {
@@ -21,15 +23,12 @@ pub(super) fn objects(input: &Input<'_>) -> Vec<(&'static str, &'static str, Val
     // Last, so that nothing is asked that is not there yet.
     let target = Target::service(&input.environment.namespace, WEBHOOK);
     for configuration in configurations(&target, None) {
-        let (name, reason, kind, value) = match &configuration {
-            Configuration::Validating(object) => (
-                "ValidatingWebHook",
-                "ValidatingWebHookFailure",
-                "ValidatingWebhookConfiguration",
-                json!(object),
-            ),
+        let (failure, kind, value) = match &configuration {
+            Configuration::Validating(object) => {
+                (reasons::VALIDATING_WEB_HOOK, "ValidatingWebhookConfiguration", json!(object))
+            }
             Configuration::Mutating(object) => {
-                ("MutatingWebHook", "MutatingWebHookFailure", "MutatingWebhookConfiguration", json!(object))
+                (reasons::MUTATING_WEB_HOOK, "MutatingWebhookConfiguration", json!(object))
             }
         };
         let own = value["metadata"]["name"].as_str().unwrap_or_default();
@@ -39,9 +38,20 @@ pub(super) fn objects(input: &Input<'_>) -> Vec<(&'static str, &'static str, Val
         if input.facts.is_openshift {
             object = annotated(object, "service.beta.openshift.io/inject-cabundle", "true");
         }
-        objects.push((name, reason, object));
+        objects.push((component(own), failure, object));
     }
     objects
+}
+
+/// Under which name a condition tells of a configuration.
+fn component(name: &str) -> &'static str {
+    match name.split('.').next() {
+        Some("agentclusterinstallmutators") => "AgentClusterInstallMutatingWebHook",
+        Some("agentclusterinstallvalidators") => "AgentClusterInstallValidatingWebHook",
+        Some("infraenvvalidators") => "InfraEnvValidatingWebHook",
+        Some("agentvalidators") => "AgentValidatingWebHook",
+        _ => "AgentClassificationValidatingWebHook",
+    }
 }
 
 fn deployment(input: &Input<'_>) -> Value {

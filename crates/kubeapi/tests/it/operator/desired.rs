@@ -1,7 +1,8 @@
 //! The objects: which there are, what they say, and what they are not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use assisted_kubeapi::operator::desired::{Hosted, Input};
 use assisted_kubeapi::operator::facts::{DatabaseAccess, Facts, IngressCertificate, Keys};
 use serde_json::{Value, json};
 
@@ -97,6 +98,59 @@ fn each_object_is_owned_and_marked() {
             assert_eq!(metadata["namespace"] == NAMESPACE, in_namespace, "{metadata}");
         }
     }
+}
+
+#[test]
+fn each_object_tells_its_failure() {
+    let config = config(&json!({"spec": {"iPXEHTTPRoute": "enabled"}}));
+    let hosted = Hosted { secret: "hosted".to_owned(), hash: "1".to_owned(), port: Some(6443) };
+    let (environment, fresh) = (environment(), fresh());
+    let mut told = BTreeSet::new();
+    for (facts, hosted) in [(openshift(), None), (kubernetes(), None), (kubernetes(), Some(&hosted))] {
+        let input =
+            Input { config: &config, environment: &environment, facts: &facts, fresh: &fresh, hosted };
+        for component in assisted_kubeapi::operator::desired::desired(&input).unwrap().components {
+            let failure = component.failure;
+            assert_eq!((failure.r#type, failure.status), ("ReconcileCompleted", "False"));
+            told.insert((failure.reason, component.name));
+        }
+    }
+    let expected = BTreeSet::from([
+        ("AgentLocalAuthSecretFailure", "AgentLocalAuthSecret"),
+        ("AgentRouteFailure", "AgentIPXERoute"),
+        ("AgentRouteFailure", "AgentRoute"),
+        ("AgentServiceFailure", "AgentService"),
+        ("AgentServiceMonitorFailure", "ServiceMonitor"),
+        ("CertificateConfigurationFailure", "CACert"),
+        ("ConfigFailure", "AssistedServiceConfigMap"),
+        ("ConfigFailure", "AssistedTrustedCAConfigMap"),
+        ("ConfigFailure", "ClusterTrustedCAConfigMap"),
+        ("ConfigFailure", "ImageServiceConfigMap"),
+        ("DeploymentFailure", "AssistedServiceDeployment"),
+        ("ImageHandlerRouteFailure", "ImageServiceIPXERoute"),
+        ("ImageHandlerRouteFailure", "ImageServiceRoute"),
+        ("ImageHandlerServiceAccountFailure", "ImageServiceServiceAccount"),
+        ("ImageHandlerServiceFailure", "ImageServiceService"),
+        ("ImageHandlerStatefulSetFailure", "ImageServiceStatefulSet"),
+        ("IngressCertFailure", "IngressCertConfigMap"),
+        ("MutatingWebHookFailure", "AgentClusterInstallMutatingWebHook"),
+        ("NetworkPolicyFailure", "AgentServiceNetworkPolicy"),
+        ("NetworkPolicyFailure", "ImageServiceNetworkPolicy"),
+        ("NetworkPolicyFailure", "WebHookNetworkPolicy"),
+        ("PostgresSecretFailure", "DatabaseSecret"),
+        ("ReasonWebHookDeploymentFailure", "WebHookServiceDeployment"),
+        ("ReasonWebHookServiceAccountFailure", "WebHookServiceAccount"),
+        ("ReasonWebHookServiceFailure", "WebHookService"),
+        ("SealKeysSecretFailure", "SealKeysSecret"),
+        ("ServiceServiceAccount", "ServiceServiceAccount"),
+        ("StorageFailure", "DatabaseStorage"),
+        ("StorageFailure", "FilesystemStorage"),
+        ("ValidatingWebHookFailure", "AgentClassificationValidatingWebHook"),
+        ("ValidatingWebHookFailure", "AgentClusterInstallValidatingWebHook"),
+        ("ValidatingWebHookFailure", "AgentValidatingWebHook"),
+        ("ValidatingWebHookFailure", "InfraEnvValidatingWebHook"),
+    ]);
+    assert_eq!(told, expected);
 }
 
 #[test]
@@ -250,6 +304,11 @@ fn ingresses_have_a_certificate() {
     };
     let desired = make(&config, &foreign).unwrap();
     assert!(find(&desired, "Secret", "assisted-service-ingress").is_none() && desired.renew_at.is_none());
+    // There is none for a host that can't be one.
+    let impossible =
+        super::config(&json!({"spec": {"ingress": {"assistedServiceHostname": "dïenst.example.com"}}}));
+    let problem = make(&impossible, &kubernetes()).unwrap_err();
+    assert_eq!(problem.outcome.reason, "CertificateConfigurationFailure");
     // It may be one that everybody trusts: there is nothing that hosts must be told.
     let settings = find(&desired, "ConfigMap", "assisted-service").unwrap();
     assert!(settings["data"]["SERVICE_CA_CERT_PATH"].is_null());
@@ -268,13 +327,8 @@ fn policies_let_through_what_is_asked_for() {
         https_proxy: "http://user:secret@proxy.example.com:3128".to_owned(),
         ..environment()
     };
-    let input = assisted_kubeapi::operator::desired::Input {
-        config: &config,
-        environment: &environment,
-        facts: &facts,
-        fresh: &fresh(),
-        hosted: None,
-    };
+    let input =
+        Input { config: &config, environment: &environment, facts: &facts, fresh: &fresh(), hosted: None };
     let desired = assisted_kubeapi::operator::desired::desired(&input).unwrap();
     let policy = find(&desired, "NetworkPolicy", "assisted-service").unwrap();
     let ports: Vec<&Value> =

@@ -1,10 +1,21 @@
 //! The operator's variables.
 
-use assisted_kubeapi::operator::environment::{Environment, EnvironmentError};
+use assisted_kubeapi::operator::environment::{Distribution, Environment, EnvironmentError};
 
 fn read(set: &[(&str, &str)]) -> Result<Environment, EnvironmentError> {
     let get = |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
     Environment::read(&get)
+}
+
+#[test]
+fn what_it_is_part_of_is_told_by_both_or_not_at_all() {
+    let base = [("NAMESPACE", "a"), ("SERVICE_IMAGE", "c")];
+    let (kind, version) = (("DEPLOYMENT_TYPE", "Lab"), ("DEPLOYMENT_VERSION", "7"));
+    for part in [&[kind][..], &[version], &[kind, ("DEPLOYMENT_VERSION", "")]] {
+        assert_eq!(read(&[&base[..], part].concat()).unwrap().distribution, None);
+    }
+    let told = read(&[&base[..], &[kind, version]].concat()).unwrap().distribution;
+    assert_eq!(told, Some(Distribution { name: "Lab".to_owned(), version: "7".to_owned() }));
 }
 
 #[test]

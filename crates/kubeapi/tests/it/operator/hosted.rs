@@ -12,14 +12,14 @@ use assisted_kubeapi::operator::access::{HOSTED, ROLE};
 use assisted_kubeapi::rbac::{further, manifest};
 use assisted_testkit::kube::Kube;
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
-use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Secret, Service};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::hub::Running;
+use super::hub::{Running, run_pods};
 use super::{NAMESPACE, config, environment};
 use crate::hub::{Hub, define, eventually};
 
@@ -60,19 +60,6 @@ fn kubeconfig_secret(data: &Value) -> String {
         .to_string()
 }
 
-async fn run_pods(hub: &Hub) {
-    let params = PatchParams::default();
-    let deployments: Api<Deployment> = Api::namespaced(hub.client.clone(), PLACE);
-    let status = json!({"status": {"conditions": [{"type": "Available", "status": "True"}]}});
-    for name in ["assisted-service", "agentinstalladmission"] {
-        deployments.patch_status(name, &params, &Patch::Merge(&status)).await.unwrap();
-    }
-    let sets: Api<StatefulSet> = Api::namespaced(hub.client.clone(), PLACE);
-    let status =
-        json!({"status": {"replicas": 1, "readyReplicas": 1, "currentReplicas": 1, "updatedReplicas": 1}});
-    sets.patch_status("assisted-image-service", &params, &Patch::Merge(&status)).await.unwrap();
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hosted_cluster_gets_a_service_of_its_own() {
     let kube = tokio::task::spawn_blocking(|| Kube::launch(&["garbage-collector-controller"]).unwrap());
@@ -98,10 +85,11 @@ async fn a_hosted_cluster_gets_a_service_of_its_own() {
         further(&HOSTED, NAMESPACE).replace("metadata:\n", &format!("metadata:\n  namespace: {PLACE}\n"));
     hub.apply(&role);
     kubeconfig_is_looked_for(&hub).await;
+    rights_in_the_hosted_cluster_are_missed(&hub, &hosted).await;
     let kubeconfig = std::fs::read_to_string(hosted.kube.kubeconfig()).unwrap();
     hub.apply(&kubeconfig_secret(&json!({"kubeconfig": kubeconfig})));
     says(&hub, PLACE, "demo", "ReconcileSucceeded", "without error").await;
-    run_pods(&hub).await;
+    run_pods(&hub.client, PLACE).await;
     eventually("it runs", async || {
         let told = condition(&hub, PLACE, "demo", "DeploymentsHealthy").await;
         told.is_some_and(|(reason, _)| reason == "DeploymentSucceeded")
@@ -181,6 +169,24 @@ async fn kubeconfig_is_looked_for(hub: &Hub) {
                    clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]}";
     hub.apply(&kubeconfig_secret(&json!({"kubeconfig": program})));
     says(hub, PLACE, "demo", reason, "exec").await;
+}
+
+/// The hosted cluster takes definitions, and no namespace.
+async fn rights_in_the_hosted_cluster_are_missed(hub: &Hub, hosted: &Hub) {
+    let named = |kind: &str| json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": "halfway"}});
+    let (mut role, mut binding) = (named("ClusterRole"), named("ClusterRoleBinding"));
+    role["rules"] = json!([{"apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"],
+                            "verbs": ["create", "get", "patch"]}]);
+    binding["roleRef"] =
+        json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "halfway"});
+    binding["subjects"] =
+        json!([{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "halfway"}]);
+    hosted.apply(&role.to_string());
+    hosted.apply(&binding.to_string());
+    let kubeconfig = hosted.kube.kubeconfig_of("halfway", &["system:authenticated"]);
+    hub.apply(&kubeconfig_secret(&json!({"kubeconfig": kubeconfig})));
+    let text = "Failed to create the namespace on spoke cluster";
+    says(hub, PLACE, "demo", "NamespaceCreationFailure", text).await;
 }
 
 /// Service and webhooks have the kubeconfig, and no rights on the hub.

@@ -6,8 +6,10 @@ use std::process::Command;
 
 use assisted_crd::agent_install::agent_service_config::AgentServiceConfig;
 use assisted_crd::labels::finalizer;
+use assisted_kubeapi::operator::access::ROLE;
 use assisted_kubeapi::operator::environment::Environment;
 use assisted_kubeapi::operator::watch::work;
+use assisted_kubeapi::rbac::manifest;
 use assisted_testkit::kube::Kube;
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
@@ -17,8 +19,8 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{NAMESPACE, environment};
-use crate::hub::{Hub, eventually};
+use super::{NAMESPACE, environment, text};
+use crate::hub::{Hub, define, eventually};
 
 /// An operator at work.
 pub struct Running {
@@ -66,6 +68,29 @@ fn install(kube: &Kube) -> String {
     run(kube.kubectl().args(["apply", "--server-side", "--kustomize"]).arg(folder("")))
 }
 
+/// A hub that is no OpenShift, with what the operator needs to be there.
+pub async fn plain() -> Hub {
+    let kube = tokio::task::spawn_blocking(|| Kube::launch(&[]).unwrap()).await.unwrap();
+    let hub = Hub::of(kube).await;
+    define(&hub.client, |group| group == "agent-install.openshift.io").await;
+    hub.namespace(NAMESPACE).await;
+    hub
+}
+
+/// The operator's rights, as they are declared, and a client that has them.
+pub async fn limited(hub: &Hub) -> Client {
+    hub.apply(&manifest(&ROLE, NAMESPACE));
+    hub.client_of(&format!("system:serviceaccount:{NAMESPACE}:{}", ROLE.account)).await
+}
+
+/// Has the operator look again.
+pub async fn touch(hub: &Hub) {
+    let api: Api<AgentServiceConfig> = Api::all(hub.client.clone());
+    let touched =
+        json!({"metadata": {"annotations": {"example.com/look": jiff::Timestamp::now().to_string()}}});
+    api.patch("agent", &PatchParams::default(), &Patch::Merge(touched)).await.unwrap();
+}
+
 /// Waits until the operator says that everything is applied.
 pub async fn reconciled(client: &Client) {
     let mut told = None;
@@ -94,18 +119,71 @@ pub async fn reason(client: &Client, r#type: &str) -> String {
 }
 
 /// What a kubelet and its controllers would tell.
-pub async fn run_pods(client: &Client) {
-    let deployments: Api<Deployment> = Api::namespaced(client.clone(), NAMESPACE);
-    let status = json!({"status": {"conditions": [{"type": "Available", "status": "True"}]}});
+pub async fn run_pods(client: &Client, namespace: &str) {
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), namespace);
     for name in ["assisted-service", "agentinstalladmission"] {
+        let deployment = deployments.get(name).await.unwrap();
+        let replicas = deployment.spec.unwrap().replicas;
+        let status = json!({"status": {
+            "observedGeneration": deployment.metadata.generation, "replicas": replicas, "updatedReplicas": replicas,
+            "readyReplicas": replicas, "availableReplicas": replicas,
+            "conditions": [{"type": "Available", "status": "True"}]}});
         deployments.patch_status(name, &PatchParams::default(), &Patch::Merge(&status)).await.unwrap();
     }
-    let sets: Api<StatefulSet> = Api::namespaced(client.clone(), NAMESPACE);
-    let status =
-        json!({"status": {"replicas": 1, "readyReplicas": 1, "currentReplicas": 1, "updatedReplicas": 1}});
+    let sets: Api<StatefulSet> = Api::namespaced(client.clone(), namespace);
+    let generation = sets.get("assisted-image-service").await.unwrap().metadata.generation;
+    let status = json!({"status": {"observedGeneration": generation, "replicas": 1, "readyReplicas": 1, "currentReplicas": 1,
+                                   "updatedReplicas": 1}});
     sets.patch_status("assisted-image-service", &PatchParams::default(), &Patch::Merge(&status))
         .await
         .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_service_is_told_what_brings_it() {
+    let hub = plain().await;
+    let client = limited(&hub).await;
+    hub.apply(&text(&json!({})));
+    let running = Running::start(client.clone(), environment());
+    let told = async |kind: &str, version: &str| {
+        let maps: Api<ConfigMap> = Api::namespaced(hub.client.clone(), NAMESPACE);
+        eventually(&format!("it is of {kind} {version}"), async || {
+            let data = maps.get_opt("assisted-service").await.unwrap().and_then(|map| map.data);
+            data.is_some_and(|data| data["DEPLOYMENT_TYPE"] == kind && data["DEPLOYMENT_VERSION"] == version)
+        })
+        .await;
+    };
+    told("Operator", "registry.example.com/assisted:1").await;
+    let deployment = |namespace: &str, name: &str, container: &str, env: &Value| {
+        let containers = json!([{"name": "other", "image": "other", "env": [{"name": "OPERATOR_VERSION", "value": "1"}]},
+                                {"name": container, "image": "operator", "env": env}]);
+        let labels = json!({"app": name});
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": namespace},
+               "spec": {"selector": {"matchLabels": labels},
+                        "template": {"metadata": {"labels": labels}, "spec": {"containers": containers}}}})
+        .to_string()
+    };
+    hub.namespace("multicluster-engine").await;
+    let engine = "multicluster-engine-operator";
+    hub.apply(&deployment("multicluster-engine", engine, "backplane-operator", &json!([])));
+    touch(&hub).await;
+    told("MCE", "Unknown").await;
+    hub.namespace("open-cluster-management").await;
+    let version = json!([{"name": "OPERATOR_VERSION", "value": "2.15.0"}]);
+    let operator = "multiclusterhub-operator";
+    hub.apply(&deployment("open-cluster-management", operator, operator, &version));
+    touch(&hub).await;
+    told("ACM", "2.15.0").await;
+    // It may read these two, and no others.
+    let deployments: Api<Deployment> = Api::namespaced(client, "open-cluster-management");
+    for error in [
+        deployments.get("another").await.unwrap_err(),
+        deployments.list(&ListParams::default()).await.unwrap_err(),
+        deployments.delete(operator, &DeleteParams::default()).await.unwrap_err(),
+    ] {
+        assert!(matches!(&error, kube::Error::Api(status) if status.code == 403), "{error}");
+    }
+    running.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -133,7 +211,7 @@ async fn from_nothing_to_running_and_away_again() {
         (told.1.as_str(), told.2.as_str()),
         ("DeploymentFailure", "Deployment agentinstalladmission is not available")
     );
-    run_pods(&hub.client).await;
+    run_pods(&hub.client, NAMESPACE).await;
     eventually("it runs", async || reason(&hub.client, "DeploymentsHealthy").await == "DeploymentSucceeded")
         .await;
 
@@ -280,7 +358,7 @@ async fn keeps_quiet(hub: &Hub) {
             .map(|item| item["metadata"]["resourceVersion"].clone())
             .collect()
     };
-    run_pods(&hub.client).await;
+    run_pods(&hub.client, NAMESPACE).await;
     eventually("it runs", async || reason(&hub.client, "DeploymentsHealthy").await == "DeploymentSucceeded")
         .await;
     let before = versions().await;

@@ -5,7 +5,9 @@ mod environment;
 mod hosted;
 mod hub;
 mod openshift;
+mod refused;
 mod settings;
+mod upgrade;
 mod validate;
 
 use std::collections::BTreeMap;
@@ -36,6 +38,13 @@ pub fn config(change: &Value) -> AgentServiceConfig {
         },
     });
     serde_json::from_value(crate::admission::with(&base, change)).unwrap()
+}
+
+/// The same as somebody writes it.
+pub fn text(change: &Value) -> String {
+    let mut config = serde_json::to_value(config(change)).unwrap();
+    config["metadata"].as_object_mut().unwrap().remove("uid");
+    config.to_string()
 }
 
 /// One that asks for no volume.

@@ -1,16 +1,16 @@
-//! On a real API server with the kinds of OpenShift.
+//! On a real API server with the kinds of OpenShift, under the operator's own rights.
 
 use assisted_crd::cluster_management::managed_cluster::ManagedCluster;
-use assisted_kubeapi::operator::access::{LOCAL_CLUSTER, ROLE as OPERATOR};
-use assisted_kubeapi::rbac::{further, manifest};
+use assisted_kubeapi::operator::access::LOCAL_CLUSTER;
+use assisted_kubeapi::rbac::further;
 use assisted_lab_kinds as kinds;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::hub::{Running, condition, reconciled};
-use super::{NAMESPACE, config, environment};
+use super::hub::{Running, condition, limited, reconciled};
+use super::{NAMESPACE, config, environment, text};
 use crate::hub::{Hub, eventually};
 
 /// The kind by which monitoring finds metrics, in the fields that are written here.
@@ -48,17 +48,10 @@ async fn routes_and_authorities_are_waited_for() {
         .to_string()
     };
     hub.apply(&map("openshift-config-managed", "default-ingress-cert"));
-    hub.apply(
-        &json!({"apiVersion": "config.openshift.io/v1", "kind": "APIServer", "metadata": {"name": "cluster"},
-                "spec": {"tlsSecurityProfile": {"type": "Modern"}}})
-        .to_string(),
-    );
-    let running = Running::start(hub.client.clone(), environment());
-    let mut wanted =
-        serde_json::to_value(config(&json!({"spec": {"ingress": null, "iPXEHTTPRoute": "enabled"}})))
-            .unwrap();
-    wanted["metadata"].as_object_mut().unwrap().remove("uid");
-    hub.apply(&wanted.to_string());
+    knows_adherence(&hub).await;
+    hub.apply(&api_server("LegacyAdheringComponentsOnly", "Modern"));
+    let running = Running::start(limited(&hub).await, environment());
+    hub.apply(&text(&json!({"spec": {"ingress": null, "iPXEHTTPRoute": "enabled"}})));
 
     // OpenShift's router and operators play their part.
     eventually("a host is waited for", async || {
@@ -100,6 +93,8 @@ async fn routes_and_authorities_are_waited_for() {
         "agentinstalladmission"
     );
 
+    speaks_as_the_cluster_does(&hub).await;
+
     // The routes without TLS go when they are not wanted any more.
     let change = json!({"spec": {"iPXEHTTPRoute": "disabled"}}).to_string();
     hub.get(&[
@@ -116,6 +111,55 @@ async fn routes_and_authorities_are_waited_for() {
     })
     .await;
     running.stop().await;
+}
+
+/// Which TLS the cluster speaks, and whether all components are to do so.
+fn api_server(adherence: &str, profile: &str) -> String {
+    json!({"apiVersion": "config.openshift.io/v1", "kind": "APIServer", "metadata": {"name": "cluster"},
+           "spec": {"tlsAdherence": adherence, "tlsSecurityProfile": {"type": profile}}})
+    .to_string()
+}
+
+/// Whether all components adhere is told by a field that is younger than the definition.
+async fn knows_adherence(hub: &Hub) {
+    let path = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/tlsAdherence";
+    let field = json!([{"op": "add", "path": path, "value": {"type": "string"}}]);
+    let name = "apiservers.config.openshift.io";
+    let patch = format!("--patch={field}");
+    hub.get(&["patch", "customresourcedefinition", name, "--type=json", "--output=json", &patch]);
+    eventually("the field is known", async || hub.try_apply(&api_server("", "Modern")).is_ok()).await;
+}
+
+/// A profile that changes is soon that of service, image service and webhooks, since it is watched.
+async fn speaks_as_the_cluster_does(hub: &Hub) {
+    let get =
+        |kind: &str, name: &str| hub.get(&["get", kind, name, "--namespace", NAMESPACE, "--output=json"]);
+    let spoken = || {
+        let container =
+            |kind: &str, name: &str| get(kind, name)["spec"]["template"]["spec"]["containers"][0].clone();
+        let images = container("statefulset", "assisted-image-service")["env"].clone();
+        let of_images = images.as_array().unwrap().iter().find(|one| one["name"] == "TLS_MIN_VERSION");
+        let webhooks = container("deployment", "agentinstalladmission")["args"].clone();
+        let mut args = webhooks.as_array().unwrap().iter().filter_map(Value::as_str);
+        let of_webhooks = args.find_map(|arg| arg.strip_prefix("--tls-min-version="));
+        [
+            get("configmap", "assisted-service")["data"]["TLS_MIN_VERSION"].clone(),
+            of_images.map(|one| one["value"].clone()).unwrap_or_default(),
+            json!(of_webhooks),
+        ]
+    };
+    let hash = || {
+        let template = get("deployment", "assisted-service")["spec"]["template"].clone();
+        template["metadata"]["annotations"]["agent-install.openshift.io/config-hash"].clone()
+    };
+    assert_eq!(spoken(), ["VersionTLS12"; 3], "the profile is not for all components");
+    let before = hash();
+    hub.apply(&api_server("StrictAllComponents", "Modern"));
+    eventually("nothing older than TLS 1.3 is spoken", async || spoken() == ["VersionTLS13"; 3]).await;
+    eventually("the service starts anew with it", async || hash() != before).await;
+    hub.apply(&api_server("StrictAllComponents", "Intermediate"));
+    eventually("TLS 1.2 is spoken again", async || spoken() == ["VersionTLS12"; 3]).await;
+    eventually("the service is as it was", async || hash() == before).await;
 }
 
 /// The kind by which a cluster tells its domain, in the fields that are read here.
@@ -166,9 +210,7 @@ async fn the_hubs_own_cluster_is_taken_in_and_let_go() {
     let dns = json!({"apiVersion": "config.openshift.io/v1", "kind": "DNS", "metadata": {"name": "cluster"},
                      "spec": {"baseDomain": "hub.example.com"}});
     eventually("its domain is known", async || hub.try_apply(&dns.to_string()).is_ok()).await;
-    hub.apply(&manifest(&OPERATOR, NAMESPACE));
-    let limited = hub.client_of(&format!("system:serviceaccount:{NAMESPACE}:{}", OPERATOR.account)).await;
-    let running = Running::start(limited, environment());
+    let running = Running::start(limited(&hub).await, environment());
     let mut wanted = serde_json::to_value(config(&json!({}))).unwrap();
     wanted["metadata"].as_object_mut().unwrap().remove("uid");
     hub.apply(&wanted.to_string());

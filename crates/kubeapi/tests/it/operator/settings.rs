@@ -76,7 +76,7 @@ fn a_mirror_that_cannot_be_read_is_told() {
         let facts = Facts { mirror: Some(data), ..openshift() };
         let pending = make(&config(&whole()), &facts).unwrap().pending.unwrap();
         assert!(pending.text.contains(text), "{pending}");
-        assert_eq!(pending.reason, "ConfigFailure");
+        assert_eq!(pending.outcome.reason, "ConfigFailure");
     }
     let pending = make(&config(&whole()), &openshift()).unwrap().pending.unwrap();
     assert_eq!(pending.text, "Mirror registry configmap mirror is missing");

@@ -24,7 +24,7 @@ fn volumes_are_large_enough_unless_they_are_there() {
         config(&json!({"spec": {"databaseStorage": claim("500Mi"), "filesystemStorage": claim("1023Mi"),
                                         "imageStorage": claim("9Gi")}}));
     let mut facts = openshift();
-    let told = |facts: &Facts| check(&small, facts).map_err(|problem| (problem.reason, problem.text));
+    let told = |facts: &Facts| check(&small, facts).map_err(|problem| (problem.outcome.reason, problem.text));
     assert_eq!(
         told(&facts),
         Err((
@@ -52,7 +52,7 @@ fn volumes_can_be_left_out_but_not_taken_away() {
         let mut facts = kubernetes();
         facts.claims.insert(name.to_owned(), PersistentVolumeClaimSpec::default());
         let problem = check(&bare(&json!({})), &facts).unwrap_err();
-        assert_eq!(problem.reason, "StorageFailure");
+        assert_eq!(problem.outcome.reason, "StorageFailure");
         assert!(problem.text.starts_with(&format!("{field} can't be taken away")), "{problem}");
     }
 }
@@ -68,7 +68,7 @@ fn without_routes_there_are_two_hosts() {
         assert!(check(&config, &openshift()).is_ok());
         let problem = check(&config, &kubernetes()).unwrap_err();
         assert_eq!(
-            (problem.reason, problem.text.as_str()),
+            (problem.outcome.reason, problem.text.as_str()),
             (
                 "KubernetesIngressConfigMissing",
                 "ingress configuration is required for non-OpenShift deployment"
@@ -90,7 +90,7 @@ fn without_an_image_service_there_are_no_images() {
     assert!(check(&annotated(""), &openshift()).is_ok());
     let problem = check(&annotated("false"), &openshift()).unwrap_err();
     assert_eq!(
-        (problem.reason, problem.text.as_str()),
+        (problem.outcome.reason, problem.text.as_str()),
         ("OSImagesShouldBeEmptyFailure", "osImages should be empty when image service is disabled")
     );
 }
@@ -130,6 +130,7 @@ fn authorities_for_images_are_one_file_of_certificates() {
     let told = |files: &[(&str, &str)]| os_image_authorities(&data(files)).map_err(|problem| problem.text);
     assert_eq!(told(&[("tls.pem", &pem)]), Ok(("tls.pem".to_owned(), pem.clone())));
     assert!(told(&[("tls.pem", &format!("{pem}\n{pem}"))]).is_ok());
+    assert_eq!(os_image_authorities(&data(&[])).unwrap_err().outcome.reason, "OSImageCACertRefFailure");
     let several = "ConfigMap referenced by OSImageCACertRef must contain exactly one key";
     for files in [&[][..], &[("a", pem.as_str()), ("b", pem.as_str())]] {
         assert_eq!(told(files), Err(several.to_owned()));
@@ -158,6 +159,8 @@ fn parameters_for_images_are_headers_and_queries() {
         os_image_params(members.iter()).is_ok()
     };
     assert!(told(&["headers"]) && told(&["query_params"]) && told(&["headers", "query_params"]));
+    let problem = os_image_params(std::iter::empty()).unwrap_err();
+    assert_eq!(problem.outcome.reason, "ReasonOSImageAdditionalParamsRefFailure");
     assert!(!told(&[]) && !told(&["other"]) && !told(&["headers", "other"]));
 }
 
