@@ -27,6 +27,11 @@ const FETCHES: [&str; 7] = [
 
 /// Checks the pages, and builds the book.
 pub fn run() -> Result<()> {
+    build().map(drop)
+}
+
+/// The same; the folder that it is in.
+pub fn build() -> Result<PathBuf> {
     check_book::run()?;
     let began = Instant::now();
     let program = mdbook()?;
@@ -54,7 +59,7 @@ pub fn run() -> Result<()> {
         began.elapsed().as_secs_f64(),
         out.join("index.html").display()
     ));
-    Ok(())
+    Ok(out)
 }
 
 /// The program, in an environment of its own in the cache.

@@ -19,8 +19,20 @@ async fn a_release_has_everything_with_its_checksum() {
     let signer = Signer::from_pem(&fs::read_to_string(key(dir.path(), "key")).unwrap().into()).unwrap();
     let speaks = programs().join(MACHINE).join("assisted");
     let changes = "* Something is better";
-    let release =
-        Release { inputs: &inputs, crates: &crates, speaks: &speaks, signer: Some(&signer), changes };
+    let book = at("book");
+    fs::create_dir_all(book.join("reference")).unwrap();
+    for page in ["index.html", "reference/README.html"] {
+        fs::write(book.join(page), page).unwrap();
+    }
+    let release = Release {
+        inputs: &inputs,
+        crates: &crates,
+        speaks: &speaks,
+        checkout: &root(""),
+        book: &book,
+        signer: Some(&signer),
+        changes,
+    };
     let to = at("dist");
     let told: BTreeSet<_> = release.make(&to).await.unwrap().into_iter().collect();
     let version = env!("CARGO_PKG_VERSION");
@@ -33,7 +45,10 @@ async fn a_release_has_everything_with_its_checksum() {
         "assisted.container",
         "assisted.kube.yaml",
         "assisted.pub",
+        "bootstrap-components.yaml",
+        "control-plane-components.yaml",
         "image-bundle.oci.tar",
+        "metadata.yaml",
     ]
     .map(str::to_owned)
     .into();
@@ -46,7 +61,9 @@ async fn a_release_has_everything_with_its_checksum() {
         expected.insert(format!("image-{image}-{OTHER}.spdx.json"));
     }
     expected.extend([MACHINE, OTHER].map(|machine| format!("assisted-host-{machine}")));
-    expected.insert(format!("assisted-{version}-linux-{MACHINE}.tar.gz"));
+    for archive in [format!("linux-{MACHINE}").as_str(), "kustomize", "book"] {
+        expected.insert(format!("assisted-{version}-{archive}.tar.gz"));
+    }
     expected.insert(format!("assisted_{version}_amd64.deb"));
     let found = fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     assert_eq!((&found.collect::<BTreeSet<_>>(), &told), (&expected, &expected));
@@ -65,12 +82,35 @@ async fn a_release_has_everything_with_its_checksum() {
     }
     assert!(notes.contains(changes) && notes.contains("0123456789abcdef"), "{notes}");
     // What names images names those that were pushed.
-    for name in ["assisted.container", "assisted.kube.yaml", "assisted-operator.yaml"] {
+    for name in [
+        "assisted.container",
+        "assisted.kube.yaml",
+        "assisted-operator.yaml",
+        "bootstrap-components.yaml",
+        "control-plane-components.yaml",
+    ] {
         let text = fs::read_to_string(to.join(name)).unwrap();
         assert!(
             text.contains("registry.example.com/assisted/service:1") && !text.contains("quay.io"),
             "{name}"
         );
+    }
+    // One file tells of both providers of Cluster API, since clusterctl looks for it beside either.
+    let told = fs::read(to.join("metadata.yaml")).unwrap();
+    for provider in ["bootstrap", "control-plane"] {
+        let own = root(&format!("deploy/cluster-api/{provider}-openshift-assisted/metadata.yaml"));
+        assert!(fs::read(own).unwrap() == told, "{provider}");
+    }
+    // Archives have one folder, of their name.
+    for (archive, files) in [
+        ("book", &["index.html", "reference/README.html"][..]),
+        ("kustomize", &["kustomization.yaml", "definitions/kustomization.yaml", "service/base/service.yaml"]),
+    ] {
+        let name = format!("assisted-{version}-{archive}");
+        run(Command::new("tar").arg("-xzf").arg(to.join(format!("{name}.tar.gz"))).arg("-C").arg(dir.path()));
+        for file in files {
+            assert!(at(&name).join(file).is_file(), "{archive}: {file}");
+        }
     }
 }
 
