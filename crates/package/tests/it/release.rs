@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use assisted_package::release::Release;
 use assisted_package::signature::Signer;
 
+use crate::deb::{assert_has_ui, serves};
 use crate::world::{MACHINE, OTHER, crates, inputs, key, libraries, programs, programs_of_two, root, run};
 
 #[tokio::test]
@@ -114,7 +116,7 @@ async fn a_release_has_everything_with_its_checksum() {
     }
 }
 
-/// The builds that a release takes, as they ship: the service is small, and needs nothing but itself.
+/// The builds that a release takes, as they ship: the service is small, needs nothing but itself, and has the web UI.
 #[test]
 fn everything_as_it_ships_is_small_and_static() {
     let dir = tempfile::tempdir().unwrap();
@@ -124,4 +126,14 @@ fn everything_as_it_ships_is_small_and_static() {
     run(&mut xtask);
     let size = dir.path().join("dist/image-service.oci.tar").metadata().unwrap().len();
     assert!(size < 60_000_000, "the image of the service takes {size} bytes");
+    let (root, version) = (dir.path().join("root"), env!("CARGO_PKG_VERSION"));
+    fs::create_dir_all(root.join("var/lib/assisted")).unwrap();
+    let unpack = |archive: &str, to: &Path| {
+        let archive = dir.path().join(format!("dist/assisted-{version}-{archive}.tar.gz"));
+        run(Command::new("tar").args(["--strip-components=1", "-xzf"]).arg(archive).arg("-C").arg(to));
+    };
+    unpack(&format!("linux-{MACHINE}"), &root);
+    assert_has_ui(&serves(&root));
+    unpack("book", dir.path());
+    assert!(dir.path().join("first-hour.html").is_file());
 }
