@@ -104,6 +104,7 @@ impl Release {
     /// Builds the programs and makes everything that is shipped.
     pub fn run(&self) -> Result<()> {
         // What is quickly refused comes first.
+        ui::run_for_release()?;
         let book = book::build()?;
         let mut command = self.shipped.command("release")?;
         let changes = target_dir()?.join("changes.md");
