@@ -1,7 +1,8 @@
 // @ts-check
-// The live pages: an installation from discovery to its end, followed without a reload; cancel and reset.
+// The live pages: an installation that is cancelled, and reset, and one from discovery to its end, followed without a reload; logs.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { run } from './lib/browser.mjs';
 
 await run(async ({ service, page, expectError, picture }) => {
@@ -40,23 +41,46 @@ await run(async ({ service, page, expectError, picture }) => {
   await hosts.getByRole('button').first().click();
   await picture('hosts');
 
-  // The installation.
-  const installing = service.simulate(ids, ['--hosts-only', '--speed', '60']);
-  await page.getByRole('tab', { name: 'Stages' }).click();
   // The hosts come again, and it takes a while until they are ready once more.
-  await page.waitForTimeout(1500);
-  for (const until = Date.now() + 60_000; ; ) {
-    try {
-      await service.ask(`/v2/clusters/${ids.cluster}/actions/install`, { method: 'POST' });
-      break;
-    } catch (error) {
-      if (!String(error).includes('not ready') || Date.now() > until) throw error;
-      await page.waitForTimeout(500);
+  const install = async () => {
+    for (const until = Date.now() + 60_000; ; ) {
+      try {
+        await service.ask(`/v2/clusters/${ids.cluster}/actions/install`, { method: 'POST' });
+        return;
+      } catch (error) {
+        if (!String(error).includes('not ready') || Date.now() > until) throw error;
+        await page.waitForTimeout(500);
+      }
     }
-  }
+  };
+  const press = async (/** @type {string} */ button, /** @type {string} */ question) => {
+    await page.getByRole('button', { name: button, exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(question).waitFor();
+    await dialog.getByRole('button', { name: 'Yes' }).click();
+    await dialog.waitFor({ state: 'detached' });
+  };
+
+  // One that is cancelled, and forgotten.
+  const interrupted = service.simulate(ids, ['--hosts-only', '--speed', '60']);
+  await page.getByRole('tab', { name: 'Stages' }).click();
+  await page.waitForTimeout(1500);
+  await install();
+  await page.getByRole('heading', { name: 'demo installing' }).waitFor();
+  await press('Cancel installation', 'Cancel the installation?');
+  await page.getByRole('heading', { name: 'demo cancelled' }).waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Cancel installation' }).count(), 0);
+  await interrupted.kill();
+  await press('Reset', 'Reset the cluster?');
+  await page.getByRole('heading', { name: 'demo insufficient' }).waitFor();
+
+  // One that goes to its end.
+  const installing = service.simulate(ids, ['--hosts-only', '--speed', '60']);
+  await page.getByRole('heading', { name: 'demo ready' }).waitFor();
+  await install();
+  await page.getByRole('button', { name: 'Cancel installation' }).waitFor();
   // A page on a busy machine may show it when it is over already: where the minutes went.
   await page.getByText('Writing image to disk').first().waitFor({ state: 'attached' });
-  await page.getByRole('button', { name: 'Cancel installation' }).waitFor();
   await picture('installing');
   await page.getByRole('heading', { name: 'demo installed' }).waitFor({ timeout: 120_000 });
   await installing.ended;
@@ -70,6 +94,14 @@ await run(async ({ service, page, expectError, picture }) => {
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Save kubeconfig' }).click();
   assert.equal((await download).suggestedFilename(), 'kubeconfig');
+
+  // The logs of each host, which it has sent before it booted from its disk.
+  const saved = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Save logs' }).click();
+  const logs = await saved;
+  assert.equal(logs.suggestedFilename(), `demo_${ids.cluster}.tar`);
+  const names = execFileSync('tar', ['-tf', await logs.path()], { encoding: 'utf8' }).split('\n');
+  assert.equal(names.filter((name) => /^demo_(bootstrap|master)_.+\.tar$/.test(name)).length, 3, names.join(', '));
 
   await page.getByRole('tab', { name: 'Events' }).click();
   const events = page.getByRole('grid', { name: 'Events' });

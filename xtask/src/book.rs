@@ -1,5 +1,5 @@
 //! `cargo xtask book`: the documentation as a book to browse, built by mdBook; it is looked at as well, for what would be missed on paper: a page
-//! that is not listed, a link that leads nowhere, something that a browser would fetch from elsewhere.
+//! that is not listed, a link that leads nowhere or out of the book, something that a browser would fetch from elsewhere.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::check_book;
+use crate::check_book::{self, simple};
 use crate::run::{cache, files, print_line, root, step, target_dir};
 
 /// mdBook ready-made, as PyPI has it.
@@ -25,8 +25,16 @@ const FETCHES: [&str; 7] = [
     "url(\"http",
 ];
 
+/// The page that CONTRIBUTING.md becomes, and the folder with which the links of that file begin, since it stands beside it.
+const MOVED: (&str, &str) = ("contributing.html", "docs/");
+
 /// Checks the pages, and builds the book.
 pub fn run() -> Result<()> {
+    build().map(drop)
+}
+
+/// The same; the folder that it is in.
+pub fn build() -> Result<PathBuf> {
     check_book::run()?;
     let began = Instant::now();
     let program = mdbook()?;
@@ -46,7 +54,12 @@ pub fn run() -> Result<()> {
     if !built.status.success() || said.contains("WARN") || said.contains("ERROR") {
         bail!("mdBook is not content ({}):\n{said}", built.status);
     }
+    let (page, folder) = MOVED;
+    let text = read(&out.join(page))?;
+    fs::write(out.join(page), text.replace(&format!("href=\"{folder}"), "href=\""))
+        .with_context(|| format!("can't write {page}"))?;
     offline(&out)?;
+    whole(&out)?;
     let size: u64 = all(&out)?.iter().filter_map(|path| fs::metadata(path).ok()).map(|data| data.len()).sum();
     print_line(&format!(
         "--- book: {:.1} MB in {:.1} s; open {}",
@@ -54,7 +67,7 @@ pub fn run() -> Result<()> {
         began.elapsed().as_secs_f64(),
         out.join("index.html").display()
     ));
-    Ok(())
+    Ok(out)
 }
 
 /// The program, in an environment of its own in the cache.
@@ -77,13 +90,41 @@ fn offline(out: &Path) -> Result<()> {
     let is_text = |path: &&PathBuf| path.extension().is_some_and(|end| end == "html" || end == "css");
     let mut found = Vec::new();
     for path in all(out)?.iter().filter(is_text) {
-        let text = fs::read_to_string(path).with_context(|| format!("can't read {}", path.display()))?;
+        let text = read(path)?;
         found.extend(fetched(&text).map(|what| format!("{}: {what}", path.display())));
     }
     if !found.is_empty() {
         bail!("the book fetches from elsewhere:\n  {}", found.join("\n  "));
     }
     Ok(())
+}
+
+/// Fails where a link leads to nothing in the book: whoever has it may have nothing else.
+fn whole(out: &Path) -> Result<()> {
+    let mut dead = Vec::new();
+    for path in all(out)?.iter().filter(|path| path.extension().is_some_and(|end| end == "html")) {
+        let (text, folder) = (read(path)?, path.parent().unwrap_or(out));
+        let gone = linked(&text).filter(|file| {
+            let target = simple(&folder.join(file));
+            !target.starts_with(out) || !target.exists()
+        });
+        dead.extend(gone.map(|file| format!("{}: {file}", path.display())));
+    }
+    if !dead.is_empty() {
+        bail!("links lead out of the book:\n  {}", dead.join("\n  "));
+    }
+    Ok(())
+}
+
+/// The files that a page links; places in itself, and what other programs open, are none.
+fn linked(text: &str) -> impl Iterator<Item = &str> {
+    let targets = text.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let files = targets.filter_map(|target| target.split('#').next());
+    files.filter(|file| !file.is_empty() && !file.contains("://") && !file.starts_with("mailto:"))
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("can't read {}", path.display()))
 }
 
 fn fetched(text: &str) -> impl Iterator<Item = &'static str> {
@@ -99,5 +140,11 @@ mod tests {
         assert_eq!(fetched("<a href=\"https://nmstate.io\">x</a> <img src=\"a.png\">").count(), 0);
         assert_eq!(fetched("<script src=\"https://cdn.example.com/x.js\">").count(), 1);
         assert_eq!(fetched("@font-face{src:url(\"https://fonts.example.com\")}").count(), 1);
+    }
+
+    #[test]
+    fn files_that_are_linked_are_told_from_places_and_addresses() {
+        let page = "<a href=\"b.html#c\">b</a> <a href=\"#d\">d</a> <a href=\"https://example.com/x\">x</a>";
+        assert_eq!(linked(page).collect::<Vec<_>>(), ["b.html"]);
     }
 }

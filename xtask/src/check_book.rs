@@ -106,7 +106,7 @@ fn anchor(heading: &str) -> String {
 }
 
 /// A path without `..`.
-fn simple(path: &Path) -> PathBuf {
+pub fn simple(path: &Path) -> PathBuf {
     let mut simple = PathBuf::new();
     for part in path.components() {
         match part {

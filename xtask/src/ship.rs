@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
+use crate::book;
 use crate::debian::{self, Package, has_program};
 use crate::dist::{Machine, ships};
 use crate::run::{build, cargo, print_line, root, step, target_dir, tied};
@@ -102,11 +103,15 @@ impl Images {
 impl Release {
     /// Builds the programs and makes everything that is shipped.
     pub fn run(&self) -> Result<()> {
+        // What is quickly refused comes first.
+        ui::run_for_release()?;
+        let book = book::build()?;
         let mut command = self.shipped.command("release")?;
         let changes = target_dir()?.join("changes.md");
         fs::write(&changes, changes_since_last()?)?;
         let speaks = folder()?.join(std::env::consts::ARCH).join("assisted");
         command.arg("--to").arg(&self.to).arg("--changes").arg(&changes).arg("--speaks").arg(speaks);
+        command.args(["--checkout", "."]).arg("--book").arg(book);
         step("release", &mut command)?;
         print_line(&format!("It is in {}.", self.to.display()));
         Ok(())

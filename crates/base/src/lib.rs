@@ -1,9 +1,10 @@
-//! The ground floor, which all other crates use: running programs, HTTP clients, retries, PEM, versions, errors with their causes.
+//! The ground floor, which all other crates use: running programs, HTTP clients, pages, retries, PEM, versions, errors with their causes.
 
 pub mod boolean;
 pub mod error;
 pub mod failpoint;
 pub mod hex;
+pub mod html;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod ip;

@@ -159,8 +159,8 @@ impl Components {
         let probe = json!({"httpGet": {"path": "/healthz", "port": "webhook", "scheme": "HTTPS"}});
         let container = json!({
             "name": "manager",
-            // clusterctl puts another one in its place, and reads it before it puts in variables.
-            "image": "registry.example.com/assisted:latest",
+            // A release puts its own in this place, and clusterctl that of its settings. It reads it before it puts in variables.
+            "image": "quay.io/assisted/assisted:latest",
             "command": ["assisted", "capi", self.command],
             "args": [format!("--webhook-service={}", self.service_name())],
             "env": env,

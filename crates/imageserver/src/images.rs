@@ -175,7 +175,7 @@ impl Images {
             let mut answer = match &route {
                 Route::Artifact(path) => service.artifact(head, path),
                 _ => match service.places.take(peer, service.turn).await {
-                    None => Answer::later(BUSY, "as many images are being served as may be at a time"),
+                    None => Answer::later(head, BUSY, "as many images are being served as may be at a time"),
                     Some(taken) => {
                         place = Some(taken);
                         record = begin();
@@ -242,7 +242,7 @@ impl Service {
             ImageKind::Disconnected => BaseKind::Disconnected,
             _ => BaseKind::Full,
         };
-        let base_image = self.base_image(os_image, kind)?;
+        let base_image = self.base_image(head, os_image, kind)?;
         let request = OverlayRequest {
             infra_env,
             image_kind,
@@ -310,7 +310,7 @@ impl Service {
             .ok_or_else(|| bad(&format!("version for {version} {architecture}, not found ")))?;
         let credential = Credential::of(head);
         let image_kind = ImageKind::Initrd;
-        let base_image = self.base_image(os_image, BaseKind::Full)?;
+        let base_image = self.base_image(head, os_image, BaseKind::Full)?;
         let request = OverlayRequest {
             infra_env,
             image_kind,
@@ -366,7 +366,7 @@ impl Service {
             Answer::line(StatusCode::INTERNAL_SERVER_ERROR, &text)
         };
         let base_image = self
-            .base_image(os_image, BaseKind::Full)?
+            .base_image(head, os_image, BaseKind::Full)?
             .ok_or_else(|| broken(&"no full image of that version is in the list"))?;
         Ok(base_image.artifact(artifact).map_err(|error| broken(&error))?.answer(head))
     }
@@ -376,12 +376,17 @@ impl Service {
     /// # Errors
     ///
     /// The answer when it is not here yet.
-    fn base_image(&self, os_image: &OsImage, kind: BaseKind) -> Result<Option<Arc<BaseImage>>, ErrorAnswer> {
+    fn base_image(
+        &self,
+        head: &Head,
+        os_image: &OsImage,
+        kind: BaseKind,
+    ) -> Result<Option<Arc<BaseImage>>, ErrorAnswer> {
         let key = BaseKey { kind, ..os_image.key() };
         match self.bases.find(&key) {
             Ok(base_image) => Ok(Some(base_image)),
             Err(NotReady::Unknown) => Ok(None),
-            Err(NotReady::Later { seconds, why }) => Err(Answer::later(seconds, &why).into()),
+            Err(NotReady::Later { seconds, why }) => Err(Answer::later(head, seconds, &why).into()),
         }
     }
 }

@@ -44,7 +44,7 @@ pub struct PackageFile {
 }
 
 impl PackageFile {
-    fn new(place: impl Into<String>, mode: u32, content: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn new(place: impl Into<String>, mode: u32, content: impl Into<Vec<u8>>) -> Self {
         Self { place: place.into(), mode, content: content.into() }
     }
 }
@@ -85,6 +85,30 @@ pub async fn package_files(inputs: &Inputs, machine: &Machine, speaks: &Path) ->
         let name = path.file_name().and_then(|name| name.to_str()).context("a man page has no name")?;
         let place = format!("usr/share/man/man1/{name}.gz");
         files.push(PackageFile::new(place, 0o644, packed(&read(&path)?, Packing::Small)?));
+    }
+    files.sort_by(|one, other| one.place.cmp(&other.place));
+    Ok(files)
+}
+
+/// All files below a folder, in the order of their places, which begin in it.
+///
+/// # Errors
+/// Something in it can't be read, or has a name that is no text.
+pub fn below(folder: &Path) -> Result<Vec<PackageFile>> {
+    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).with_context(|| format!("can't read {}", next.display()))? {
+            let entry = entry?;
+            let path = entry.path();
+            if entry.file_type()?.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let content = fs::read(&path).with_context(|| format!("can't read {}", path.display()))?;
+            let place = path.strip_prefix(folder)?.to_str();
+            let place = place.with_context(|| format!("{} is no text", path.display()))?;
+            files.push(PackageFile::new(place, 0o644, content));
+        }
     }
     files.sort_by(|one, other| one.place.cmp(&other.place));
     Ok(files)

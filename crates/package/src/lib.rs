@@ -6,6 +6,7 @@ pub mod deb;
 pub mod digest;
 pub mod files;
 pub mod image;
+pub mod kustomize;
 pub mod machine;
 pub mod manifest;
 pub mod notes;

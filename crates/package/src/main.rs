@@ -106,6 +106,12 @@ struct Everything {
     /// The program for this machine, which tells its completion and man pages
     #[arg(long, value_name = "FILE")]
     speaks: PathBuf,
+    /// The checkout: bases for kustomize are taken from it
+    #[arg(long, value_name = "DIR")]
+    checkout: PathBuf,
+    /// The documentation as a book, built
+    #[arg(long, value_name = "DIR")]
+    book: PathBuf,
     /// What is new, in Markdown
     #[arg(long, value_name = "FILE")]
     changes: Option<PathBuf>,
@@ -242,6 +248,8 @@ impl Everything {
             inputs: &inputs,
             crates: &crates,
             speaks: &self.speaks,
+            checkout: &self.checkout,
+            book: &self.book,
             signer: signer.as_ref(),
             changes: &changes,
         };

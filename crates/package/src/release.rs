@@ -7,16 +7,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use assisted_oci::{Index, write_archive};
 
+use crate::files::{self, PackageFile};
 use crate::image::{Inputs, Kind};
 use crate::machine::Machine;
 use crate::notes::{Listed, notes};
 use crate::sbom::{Crates, Subject};
 use crate::signature::Signer;
 use crate::tarball::tarball;
-use crate::{VERSION, bundle, deb, digest, files, manifest};
+use crate::{VERSION, bundle, deb, digest, kustomize, manifest};
 
-/// Files that name images, and are given out with the names that are told.
-const TEMPLATES: [(&str, &str, &str); 3] = [
+/// Files that are given out as they are, but for the name of the service's image.
+const TEMPLATES: [(&str, &str, &str); 6] = [
     (
         "assisted.container",
         include_str!("../../../deploy/podman/assisted.container"),
@@ -28,6 +29,23 @@ const TEMPLATES: [(&str, &str, &str); 3] = [
         "the volume of that",
     ),
     ("assisted.kube.yaml", include_str!("../../../deploy/podman/assisted.kube.yaml"), "`podman kube play`"),
+    (
+        "bootstrap-components.yaml",
+        include_str!("../../../deploy/cluster-api/bootstrap-openshift-assisted/bootstrap-components.yaml"),
+        "the bootstrap provider of Cluster API, for `clusterctl`",
+    ),
+    (
+        "control-plane-components.yaml",
+        include_str!(
+            "../../../deploy/cluster-api/control-plane-openshift-assisted/control-plane-components.yaml"
+        ),
+        "its control-plane provider",
+    ),
+    (
+        "metadata.yaml",
+        include_str!("../../../deploy/cluster-api/bootstrap-openshift-assisted/metadata.yaml"),
+        "what `clusterctl` reads of both beside them: their contract",
+    ),
 ];
 
 /// What a release is made of, besides the inputs of images.
@@ -37,6 +55,10 @@ pub struct Release<'a> {
     pub crates: &'a BTreeMap<String, Crates>,
     /// The program for this machine: it tells its completion and man pages.
     pub speaks: &'a Path,
+    /// The checkout, of which the bases for kustomize are taken.
+    pub checkout: &'a Path,
+    /// The documentation as a book, built.
+    pub book: &'a Path,
     pub signer: Option<&'a Signer>,
     /// What is new, a line each.
     pub changes: &'a str,
@@ -91,22 +113,29 @@ impl Release<'_> {
             let text = text.replace(&Kind::Service.default_name(), &self.inputs.name(Kind::Service));
             folder.put(name, text.as_bytes(), meaning)?;
         }
+        let bases = kustomize::bases(self.checkout, &self.inputs.name(Kind::Service))?;
+        let meaning = "bases for kustomize, of the operator and of the service alone: `kubectl apply -k`";
+        self.archive("kustomize", &bases, meaning, &mut folder)?;
+        let book = files::below(self.book)?;
+        self.archive("book", &book, "the documentation, to browse: open `index.html`", &mut folder)?;
         self.finish(folder)
     }
 
     async fn packages(&self, machine: &Machine, folder: &mut Folder) -> Result<()> {
         let files = files::package_files(self.inputs, machine, self.speaks).await?;
-        let name = format!("assisted-{VERSION}-linux-{}", machine.name);
-        folder.put(
-            &format!("{name}.tar.gz"),
-            &tarball(&files, &name, self.inputs.packing)?,
-            "program, unit, completion, man pages: `tar -xzf FILE -C / --strip-components=1`",
-        )?;
+        let meaning = "program, unit, completion, man pages: `tar -xzf FILE -C / --strip-components=1`";
+        self.archive(&format!("linux-{}", machine.name), &files, meaning, folder)?;
         folder.put(
             &deb::file_name(machine),
             &deb::package(&files, machine, self.inputs.packing)?,
             "the same for Debian",
         )
+    }
+
+    /// Puts files into an archive, in which all stand below one folder of its name.
+    fn archive(&self, what: &str, files: &[PackageFile], meaning: &str, folder: &mut Folder) -> Result<()> {
+        let name = format!("assisted-{VERSION}-{what}");
+        folder.put(&format!("{name}.tar.gz"), &tarball(files, &name, self.inputs.packing)?, meaning)
     }
 
     /// Notes, checksums and their signature come last.

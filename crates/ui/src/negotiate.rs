@@ -1,5 +1,6 @@
 //! What a client takes: encodings, and whether it has the file already.
 
+use assisted_base::html;
 use http::HeaderMap;
 use http::header::{ACCEPT, ACCEPT_ENCODING, HeaderName, IF_NONE_MATCH};
 
@@ -33,7 +34,7 @@ pub(crate) fn takes(headers: &HeaderMap, encoding: &str) -> bool {
 
 /// Whether a browser opens a page: scripts and programs do not ask for HTML.
 pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
-    members(headers, &ACCEPT).any(|member| member.split(';').next().unwrap_or_default().trim() == "text/html")
+    html::is_wanted(values(headers, &ACCEPT))
 }
 
 /// Whether the client has the form with this entity tag, which is compared weakly (RFC 9110 §13.1.2).
@@ -43,8 +44,11 @@ pub(crate) fn has(headers: &HeaderMap, tag: &str) -> bool {
 
 /// The members of a header's lists.
 fn members<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'h str> {
-    let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).map(str::trim)
+    values(headers, name).flat_map(|value| value.split(',')).map(str::trim)
+}
+
+fn values<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'h str> {
+    headers.get_all(name).iter().filter_map(|value| value.to_str().ok())
 }
 
 #[cfg(test)]
@@ -73,8 +77,7 @@ mod tests {
 
     #[test]
     fn pages_and_tags() {
-        assert!(wants_page(&headers(ACCEPT, "text/html,application/xhtml+xml,*/*;q=0.8")));
-        assert!(!wants_page(&headers(ACCEPT, "*/*")) && !wants_page(&headers(ACCEPT, "application/json")));
+        assert!(wants_page(&headers(ACCEPT, "text/html,*/*;q=0.8")) && !wants_page(&headers(ACCEPT, "*/*")));
         let has = |value| has(&headers(IF_NONE_MATCH, value), "\"a-br\"");
         assert!(has("\"a-br\"") && has("W/\"a-br\"") && has("\"x\", \"a-br\"") && has("*"));
         assert!(!has("\"a-gzip\"") && !has("a-br"));

@@ -12,7 +12,9 @@ const COLOURS = 6;
 export function Timeline({ state }: { state: LiveState }) {
   const { cluster, hosts, events } = state;
   const since = moment(cluster?.install_started_at);
-  const isRunning = since !== null && moment(cluster?.install_completed_at) === null;
+  const completed = moment(cluster?.install_completed_at);
+  // An earlier attempt may have ended before this one began.
+  const isRunning = since !== null && (completed === null || completed < since);
   const now = useNow(isRunning);
   if (!cluster || since === null) {
     return (

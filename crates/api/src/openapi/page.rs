@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use assisted_base::html::escape;
 use serde_json::Value;
 
 pub(crate) const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}\
@@ -72,8 +73,4 @@ fn schema_link(schema: &Value) -> String {
         None if schema.is_null() => String::new(),
         None => format!("<code>{}</code>", escape(&schema.to_string())),
     }
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,16 +1,25 @@
 //! What is answered: a head, and a layout whose length is known before its first byte.
 
+use assisted_base::html;
 use assisted_isokit::Layout;
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
+};
 use http::{HeaderMap, HeaderValue, StatusCode};
 
-use super::Arrival;
+use super::{Arrival, Head};
 use crate::metrics::Record;
 use crate::places::Place;
 
 pub(super) const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+const PAGE: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
+
+/// What a page of this service may do: be shown.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+);
 
 /// An answer; whatever it holds is let go when it has been sent, or when its client has gone.
 #[derive(Debug, Default)]
@@ -50,10 +59,26 @@ impl Answer {
         Self::line(StatusCode::NOT_FOUND, "404 page not found")
     }
 
-    /// Says to come again after some seconds, and why.
-    pub fn later(seconds: u32, why: &str) -> Self {
-        let mut answer = Self::line(StatusCode::SERVICE_UNAVAILABLE, why);
+    /// Says to come again after some seconds, and why; to a person in a browser by a page that does so by itself.
+    pub fn later(head: &Head, seconds: u32, why: &str) -> Self {
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        let mut answer = if head.wants_page() {
+            let text = include_str!("later.html").replace("{seconds}", &seconds.to_string());
+            Self::page(status, text.replace("{why}", &html::escape(why)))
+        } else {
+            Self::line(status, why)
+        };
         answer.headers.insert(RETRY_AFTER, seconds.into());
+        answer
+    }
+
+    /// A status with a page.
+    fn page(status: StatusCode, text: String) -> Self {
+        let mut answer = Self::typed(status, PAGE, text);
+        let out = &mut answer.headers;
+        out.insert(CONTENT_SECURITY_POLICY, POLICY);
+        out.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
+        out.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         answer
     }
 

@@ -1,6 +1,7 @@
 //! The head of a request.
 
-use http::header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use assisted_base::html;
+use http::header::{ACCEPT, CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 
 /// Bytes that a head may take.
@@ -25,6 +26,11 @@ impl Head {
     /// The text of a header, of its first line; none when it is not ASCII.
     pub fn text(&self, name: &HeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
+    }
+
+    /// Whether a browser opens this address: boards, loaders and scripts ask for no page.
+    pub fn wants_page(&self) -> bool {
+        html::is_wanted(self.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()))
     }
 }
 

@@ -373,6 +373,35 @@ async fn an_image_can_be_fetched_when_it_is_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_browser_is_shown_what_is_waited_for() {
+    let (source, gate) = Source::start().await;
+    gate.send_replace(1);
+    let list = [entry("4.18", "x86_64", "418.94", &source.url, "")];
+    let server = Server::with(&list, |options, _| options.fetch.eager = false).await;
+    state(&server, "idle").await;
+    let (path, browser) = (format!("/byid/{ID}/4.18/x86_64/full.iso"), [("accept", "text/html,*/*;q=0.8")]);
+    let page = get(&server, &path, &browser).await;
+    assert_eq!((page.status, page.header("retry-after")), (503, "5"));
+    assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
+    assert!(page.header("content-security-policy").starts_with("default-src 'none';"));
+    let text = page.text();
+    for part in [
+        "<meta http-equiv=\"refresh\" content=\"5\">",
+        "because the base image 418.94-x86_64 is going to be fetched.",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    // Programs are told by a line, as ever.
+    assert_eq!(get(&server, &path, &[]).await.header("content-type"), "text/plain; charset=utf-8");
+    // The page asks for the same, and gets the image.
+    gate.send_replace(usize::MAX);
+    state(&server, "ready").await;
+    let image = get(&server, &path, &browser).await;
+    assert_eq!((image.status, image.body.len()), (200, Iso::x86_64().bytes.len()));
+    assert_eq!(image.header("content-type"), "application/octet-stream");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_image_is_served_while_its_base_arrives() {
     let (source, gate) = Source::start().await;
     gate.send_replace(2_500_000);

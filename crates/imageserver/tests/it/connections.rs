@@ -205,6 +205,8 @@ async fn who_finds_no_place_in_time_is_told_to_come_again() {
     let busy = get(&server, &full(), &[]).await;
     assert_eq!((busy.status, busy.header("retry-after")), (503, "10"));
     assert_eq!(busy.text(), "as many images are being served as may be at a time\n");
+    let page = get(&server, &full(), &[("accept", "text/html")]).await;
+    assert!(page.status == 503 && page.text().contains("content=\"10\""), "{}", page.text());
     // What is no image has places without end.
     assert_eq!(get(&server, "/boot-artifacts/kernel?version=4.18", &[]).await.status, 200);
     assert_eq!(get(&server, "/live", &[]).await.status, 200);

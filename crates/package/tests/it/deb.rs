@@ -58,7 +58,7 @@ async fn dpkg_installs_and_purges() {
     let page = run(Command::new("zcat").arg(root.join("usr/share/man/man1/assisted-serve.1.gz")));
     assert!(page.contains(".TH assisted-serve 1"), "{}", &page[..200.min(page.len())]);
     run(Command::new("bash").arg("-n").arg(root.join("usr/share/bash-completion/completions/assisted")));
-    serves(&root);
+    assert_has_ui(&serves(&root));
 
     // What a person has changed stays until a purge; so does what the service has kept.
     let settings = root.join("etc/assisted/assisted.env");
@@ -74,8 +74,16 @@ async fn dpkg_installs_and_purges() {
     }
 }
 
-/// The installed program serves, as its unit starts it.
-fn serves(root: &Path) {
+/// Holds that a page is the web UI's: a program without it answers one that says how it is built.
+pub fn assert_has_ui(page: &str) {
+    assert!(
+        page.contains("/assets/"),
+        "the web UI is not in the program; `cargo xtask test -p assisted-package` builds both:\n{page}"
+    );
+}
+
+/// The installed program serves, as its unit starts it; the page that a browser gets first.
+pub fn serves(root: &Path) -> String {
     let port = Port::free().unwrap();
     let data = root.join("var/lib/assisted");
     let mut service = tied(&root.join("usr/bin/assisted"));
@@ -85,16 +93,20 @@ fn serves(root: &Path) {
     service.env_clear().env("HOST_PROGRAMS_DIR", root.join("usr/lib/assisted")).env("HOME", &data);
     let mut child = service.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let begin = Instant::now();
-    let ask = |path: &str| {
+    let curl = |path: &str| {
+        let mut curl = Command::new("curl");
         let url = format!("http://127.0.0.1:{}{path}", port.number);
-        Command::new("curl").args(["-sf", "-o", "/dev/null", &url]).status().unwrap().success()
+        curl.args(["-sf", "--max-time", "10", "--header", "Accept: text/html", &url]).output().unwrap()
     };
-    while !ask("/ready") {
+    while !curl("/ready").status.success() {
         assert!(begin.elapsed() < Duration::from_secs(60), "the installed service never answers");
         std::thread::sleep(Duration::from_millis(100));
     }
+    let page = curl("/");
     child.kill().unwrap();
     child.wait().unwrap();
+    assert!(page.status.success(), "{page:?}");
+    String::from_utf8(page.stdout).unwrap()
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Manifests: the same by kustomize and without it, and taken by a real API server that checks every field.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,13 +10,13 @@ use assisted_kubeapi::operator::environment::DATABASE_IMAGE;
 use assisted_kubeapi::rbac::{ROLES, Scope};
 use assisted_lab_kinds::kinds;
 use assisted_package::image::Kind;
-use assisted_package::{bundle, manifest};
+use assisted_package::{bundle, kustomize, manifest};
 use assisted_testkit::kube::Kube;
 use serde_json::Value;
 
 use crate::world::{inputs, root, run};
 
-fn kustomize(kube: &Kube, folder: &str) -> String {
+fn rendered(kube: &Kube, folder: &str) -> String {
     run(kube.kubectl().arg("kustomize").arg(root("deploy/kustomize").join(folder)))
 }
 
@@ -51,7 +52,7 @@ fn launch() -> Kube {
 fn one_manifest_is_what_kustomize_makes() {
     let kube = launch();
     let image = "registry.example.com/assisted:latest";
-    let (ours, theirs) = (objects(&manifest::hub(image).unwrap()), objects(&kustomize(&kube, "")));
+    let (ours, theirs) = (objects(&manifest::hub(image).unwrap()), objects(&rendered(&kube, "")));
     assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>());
     for (name, object) in &ours {
         assert_eq!(object, &theirs[name], "{name}");
@@ -61,9 +62,27 @@ fn one_manifest_is_what_kustomize_makes() {
 }
 
 #[test]
+fn bases_of_a_release_need_no_checkout_and_name_its_image() {
+    let (kube, dir) = (launch(), tempfile::tempdir().unwrap());
+    let image = "registry.example.com/assisted/service:1";
+    for file in kustomize::bases(&root(""), image).unwrap() {
+        let place = dir.path().join(&file.place);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(place, file.content).unwrap();
+    }
+    let made = |base: &str| objects(&run(kube.kubectl().arg("kustomize").arg(dir.path().join(base))));
+    assert!(made("") == objects(&manifest::hub(image).unwrap()));
+    for base in ["service/kubernetes", "service/openshift"] {
+        let objects = made(base);
+        let deployment = objects.values().find(|object| object["kind"] == "Deployment").unwrap();
+        assert_eq!(deployment["spec"]["template"]["spec"]["containers"][0]["image"], image, "{base}");
+    }
+}
+
+#[test]
 fn the_service_alone_is_taken_by_either_kind_of_cluster() {
     let kube = launch();
-    let told = apply(&kube, &kustomize(&kube, "service/kubernetes"));
+    let told = apply(&kube, &rendered(&kube, "service/kubernetes"));
     assert!(told.contains("ingress.networking.k8s.io/assisted serverside-applied"), "{told}");
     // The namespace refuses pods that may do more than they need, and this one is none.
     assert!(!told.contains("Warning"), "{told}");
@@ -75,9 +94,9 @@ fn the_service_alone_is_taken_by_either_kind_of_cluster() {
         "--timeout=60s",
         "crd/routes.route.openshift.io",
     ]));
-    let told = apply(&kube, &kustomize(&kube, "service/openshift"));
+    let told = apply(&kube, &rendered(&kube, "service/openshift"));
     assert!(told.contains("route.route.openshift.io/assisted serverside-applied"), "{told}");
-    let map = objects(&kustomize(&kube, "service/openshift"));
+    let map = objects(&rendered(&kube, "service/openshift"));
     let map = map.values().find(|object| object["kind"] == "ConfigMap").unwrap();
     assert_eq!(map["data"]["CHECK_CLUSTER_VERSION"], "true");
 }
