@@ -69,7 +69,7 @@ fn the_published_environment_and_a_database_start_and_serve() {
         .envs(published())
         .output()
         .unwrap();
-    let rows: Vec<serde_json::Value> = serde_json::from_slice(&explain.stdout).unwrap();
+    let rows: Vec<Value> = serde_json::from_slice(&explain.stdout).unwrap();
     let refused: Vec<_> = rows.iter().filter(|row| row["effect"] == "refused").collect();
     assert!(refused.is_empty(), "{refused:?}");
     let known = |name: &&str| rows.iter().any(|row| row["name"] == *name);

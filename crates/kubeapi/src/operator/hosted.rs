@@ -37,8 +37,8 @@ use super::conditions::{self, ReconcileError, hosted_reasons, reasons};
 use super::desired::Hosted;
 use super::environment::Environment;
 use super::gather::GatherError;
-use super::reconcile::{Operator, Pass, failure, remove_finalizers};
-use super::{MANAGED_BY, predecessor};
+use super::reconcile::{Operator, Pass, failure};
+use super::{MANAGED_BY, finalizers, predecessor};
 use crate::objects::secret_value;
 
 /// The member of the Secret.
@@ -66,7 +66,7 @@ pub(super) async fn reconcile(operator: &Operator, key: &ObjectKey) -> Result<Ou
         predecessor::drop_finalizer(&operator.client, &key.namespace)
             .await
             .map_err(|error| failure(&error))?;
-        let kept = remove_finalizers(&api, &object, &[finalizer::AGENT_SERVICE_CONFIG]).await;
+        let kept = finalizers::remove(&api, &object, &[finalizer::AGENT_SERVICE_CONFIG]).await;
         return kept.map(|()| Outcome::Done).map_err(|error| failure(&error));
     }
     let pass = match bring(operator, &api, &object).await {

@@ -12,6 +12,7 @@ pub mod conditions;
 pub mod desired;
 pub mod environment;
 pub mod facts;
+mod finalizers;
 mod gather;
 mod health;
 mod hosted;

@@ -10,8 +10,7 @@ use kube::core::DynamicObject;
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 
-use super::reconcile::remove_finalizers;
-use super::{IMAGE_SERVICE, MANAGED_BY};
+use super::{IMAGE_SERVICE, MANAGED_BY, finalizers};
 
 /// Under which name the API server knows what it wrote: that of its program.
 const MANAGER: &str = "assisted-service-operator";
@@ -24,7 +23,7 @@ const RUNNING: &[&str] = &["ConfigMap", "Deployment", "StatefulSet"];
 pub(super) async fn drop_finalizer(client: &Client, namespace: &str) -> Result<(), kube::Error> {
     let api: Api<StatefulSet> = Api::namespaced(client.clone(), namespace);
     let Some(set) = optional(api.get(IMAGE_SERVICE).await)? else { return Ok(()) };
-    remove_finalizers(&api, &set, &[finalizer::IMAGE_SERVICE]).await
+    finalizers::remove(&api, &set, &[finalizer::IMAGE_SERVICE]).await
 }
 
 /// Its older versions ran the image service by a Deployment, for which a StatefulSet stands now (kube-api §14, 40). One that somebody else

@@ -12,18 +12,16 @@ use assisted_kube::write::{self, Guard};
 use assisted_reconcile::{Failure, Outcome};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::api::{Patch, PatchParams};
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use kube::{Api, Client, Resource, ResourceExt};
 use parking_lot::Mutex;
-use serde_json::json;
 
 use super::conditions::{self, Health, ReconcileError, reasons};
 use super::desired::{Hosted, Input, annotation_of, desired, has_image_service, is_given};
 use super::environment::Environment;
 use super::gather::{self, GatherError};
 use super::local_cluster::{self, Import};
-use super::{CONFIG, MANAGED_BY, annotation, apply, health, predecessor, validate};
+use super::{CONFIG, MANAGED_BY, annotation, apply, finalizers, health, predecessor, validate};
 
 /// The finalizer of an operator that was here before: nothing waits for it, since everything is owned; and that of the import of the
 /// hub's own cluster, of which not everything is.
@@ -201,7 +199,7 @@ impl Operator {
         if config.finalizers().iter().any(|name| name == finalizer::LOCAL_CLUSTER_IMPORT) {
             local_cluster::remove(&self.client).await?;
         }
-        remove_finalizers(api, config, FINALIZERS).await
+        finalizers::remove(api, config, FINALIZERS).await
     }
 
     async fn write_status(
@@ -280,23 +278,6 @@ fn pause(imported: &Import) -> Option<Duration> {
     match imported.problem {
         Some(_) => Some(LOCAL_CLUSTER_AGAIN),
         None => (imported.condition.status == "True").then_some(LOCAL_CLUSTER),
-    }
-}
-
-/// Takes finalizers away, if they are there.
-pub(super) async fn remove_finalizers<K>(api: &Api<K>, object: &K, names: &[&str]) -> Result<(), kube::Error>
-where
-    K: Resource + Clone + std::fmt::Debug + serde::de::DeserializeOwned,
-{
-    let have = object.finalizers();
-    let keep: Vec<_> = have.iter().filter(|name| !names.contains(&name.as_str())).collect();
-    if keep.len() == have.len() {
-        return Ok(());
-    }
-    let patch = json!({"metadata": {"finalizers": keep, "resourceVersion": object.resource_version()}});
-    match api.patch(&object.name_any(), &PatchParams::default(), &Patch::Merge(patch)).await {
-        Err(error) if !is_missing(&error) => Err(error),
-        _ => Ok(()),
     }
 }
 
