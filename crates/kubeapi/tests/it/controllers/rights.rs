@@ -107,7 +107,7 @@ async fn walk(hub: &OwnHub, site: &Site) {
     let images = site.api::<PreprovisioningImage>();
     let says = |image: &PreprovisioningImage, reason: &str| {
         let mut conditions = image.status.iter().flat_map(|status| &status.conditions);
-        conditions.any(|condition| condition.r#type == "Ready" && condition.reason == reason)
+        conditions.any(|condition| condition.type_ == "Ready" && condition.reason == reason)
     };
     until(&images, "node-0", |image| says(image, "IronicAgentIgnitionUpdateFailure")).await;
     let settings = json!({"spec": {"provisioningNetwork": "Managed", "provisioningIP": "192.0.2.5"}});
