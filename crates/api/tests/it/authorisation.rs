@@ -114,11 +114,11 @@ async fn with_resources(enforce: bool) -> (Server, Signer, ClusterId, InfraEnvId
     let caller = Caller::admin(Uuid::new_v4());
     let params = json!({"name": "walk", "pull_secret": PULL_SECRET, "openshift_version": "4.20"});
     let cluster = serde_json::from_value(params.clone()).unwrap();
-    let cluster = server.service.clusters().register(&caller, cluster).await.unwrap().id;
+    let cluster = Box::pin(server.service.clusters().register(&caller, cluster)).await.unwrap().id;
     let mut bound = params;
     bound["cluster_id"] = json!(cluster);
     let infra_env = serde_json::from_value(bound).unwrap();
-    let infra_env = server.service.infra_envs().register(&caller, infra_env).await.unwrap().id;
+    let infra_env = Box::pin(server.service.infra_envs().register(&caller, infra_env)).await.unwrap().id;
     (server, Signer::new(&private).unwrap(), cluster, infra_env)
 }
 
