@@ -102,7 +102,7 @@ async fn a_cluster_that_goes_leaves_no_host(database: Database) {
         record.infra_env.id = InfraEnvId(cluster.0);
         let mut batch = Batch::new();
         batch.insert_infra_env(&record);
-        lab.store.commit(batch).await.unwrap();
+        lab.store.write(batch).await.unwrap();
         let remove = lab.service.clusters().deregister(&lab.caller, cluster);
         leaves_no_host(&lab, record.infra_env.id, round, remove).await;
     }
