@@ -87,7 +87,7 @@ async fn an_infra_env_that_goes_leaves_no_host(database: Database) {
     for round in 0..24 {
         let id = lab.infra_env(None).await.id;
         let remove = lab.service.infra_envs().remove_with_hosts(&lab.caller, id);
-        leaves_no_host(&lab, id, round, remove).await;
+        Box::pin(leaves_no_host(&lab, id, round, remove)).await;
     }
     lab.stop().await;
 }
@@ -104,7 +104,7 @@ async fn a_cluster_that_goes_leaves_no_host(database: Database) {
         batch.insert_infra_env(&record);
         lab.store.write(batch).await.unwrap();
         let remove = lab.service.clusters().deregister(&lab.caller, cluster);
-        leaves_no_host(&lab, record.infra_env.id, round, remove).await;
+        Box::pin(leaves_no_host(&lab, record.infra_env.id, round, remove)).await;
     }
     lab.stop().await;
 }
