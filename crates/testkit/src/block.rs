@@ -17,7 +17,6 @@ const PROGRAMS: &[&str] = &[
     "kubectl",
     "make",
     "oc",
-    "podman",
     "sudo",
     "systemctl",
 ];
@@ -60,7 +59,7 @@ impl Block {
         let mut words = self.info.split_whitespace();
         if words.next() != Some("console") {
             let is_command = |line: &&String| {
-                let program = line.split_whitespace().next().unwrap_or_default();
+                let program = line.split(' ').next().unwrap_or_default();
                 line.starts_with(PROMPT) || PROGRAMS.contains(&program)
             };
             return match self.lines.iter().find(is_command) {

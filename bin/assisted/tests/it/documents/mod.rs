@@ -127,7 +127,7 @@ const LOOKED_AT: &str = r#"
 look() { "$@" --help > /dev/null; }
 assisted() { look "$PROGRAMS/assisted" "$@"; }
 assisted-host() { look "$PROGRAMS/assisted-host" "$@"; }
-assisted-lab() { look "$PROGRAMS/assisted-lab" "$@"; }
+assisted-lab() { if [ "$1" = exec ]; then look "$PROGRAMS/assisted-lab" exec; else look "$PROGRAMS/assisted-lab" "$@"; fi; }
 cargo() { if [ "$1" = xtask ]; then shift; look "$PROGRAMS/xtask" "$@"; else command cargo "$@" -h > /dev/null; fi; }
 files() {
     for word in "$@"; do
