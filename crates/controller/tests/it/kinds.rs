@@ -47,7 +47,7 @@ async fn wrong_writes_are_refused() {
     for (object, status, field) in [
         (with(&pool, "spec", json!({"paused": "true"})), false, "spec.paused"),
         (with(&host, "spec", json!({"online": null})), false, "spec.online"),
-        (with(&host, "status", json!({"poweredOn": true})), true, "status.errorCount"),
+        (with(&host, "status", json!({"poweredOn": true})), true, "status.errorMessage"),
         (with(&operator, "status", nameless), true, "status.conditions[0].lastTransitionTime"),
     ] {
         let error = write(&world, object.clone(), status).await.unwrap_err().to_string();
