@@ -88,16 +88,12 @@ impl Database {
 
     /// Stores what a refusal leaves behind, and makes it the caller's error.
     pub(crate) async fn reject(&self, rejection: RefusalWithEvents, caller: &Caller) -> Error {
-        self.commit_refused(&rejection, Some(caller.request_id)).await;
-        rejection.refusal.into()
-    }
-
-    /// Stores what a refusal leaves behind.
-    pub(crate) async fn commit_refused(&self, rejection: &RefusalWithEvents, request_id: Option<Uuid>) {
-        if let Err(error) = self.commit(Batch::new(), &rejection.events, request_id, self.now()).await {
+        let request = Some(caller.request_id);
+        if let Err(error) = self.commit(Batch::new(), &rejection.events, request, self.now()).await {
             // The refusal stands, whether or not its events do.
             tracing::warn!(error = %chain(&error), "a refusal's events are lost");
         }
+        rejection.refusal.into()
     }
 
     /// Writes a batch together with events, except those that were emitted too short a while ago.

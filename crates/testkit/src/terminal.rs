@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn commands_are_read_by_blocks() {
-        let text = "a\n```console\n$ one\n$ two\n```\nb\n```console output\n$ shown\n```\n```console\n$ three\n```\n";
+        let text = "a\n```console\n$ one\n$ two\n```\nb\n```console output\n$ shown\nsaid\n```\n```console\n$ three\n```\n";
         assert_eq!(typed(text).unwrap(), [vec!["one", "two"], vec!["three"]]);
         let odd = typed("```console\nodd\n```\n").unwrap_err();
         assert_eq!(odd, "\"odd\" is no command: those begin with a dollar sign");

@@ -54,7 +54,8 @@ impl Server {
         let blob = Blob::open(dir.path().join("files")).await.unwrap();
         let (service, background) =
             Service::builder(settings.clone(), store, blob, Arc::new(Simulation)).unwrap().start();
-        let api = Api::with_timeouts(service.clone(), &settings, timeouts).unwrap();
+        let api =
+            Api::with_timeouts(service.clone(), &settings, timeouts).unwrap().with_ui(assisted_ui::answer);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();

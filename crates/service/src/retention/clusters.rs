@@ -19,11 +19,7 @@ impl Sweeper {
         let found = self.database.reader().inactive_clusters(before, limit).await?;
         for id in &found {
             // Whoever changes it meanwhile, such as the scheduler that judges its hosts, does not keep it for that.
-            let gone = retry_on_conflict!(self.database, self.deregister_inactive(*id, before));
-            if let Err(AttemptError::Rejected(rejection)) = &gone {
-                self.database.commit_refused(rejection, None).await;
-            }
-            or_log(id, gone);
+            or_log(id, retry_on_conflict!(self.database, self.deregister_inactive(*id, before)));
         }
         Ok(found.len())
     }

@@ -1,9 +1,6 @@
 //! What was kept long enough goes; what is in use stays.
 
-use std::time::Duration;
-
 use assisted_blob::Key;
-use assisted_config::Generator;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal::RefusalKind;
 use assisted_service::event::ListEvents;
@@ -17,7 +14,6 @@ use crate::lab::{Database, Lab, Time, eventually, on_both_engines, refusal};
 
 on_both_engines![
     inactive_clusters_are_deregistered,
-    what_is_being_installed_stays_and_says_so,
     no_more_at_a_time_than_allowed,
     deregistered_clusters_go_for_good,
     unused_infra_envs_go_with_their_hosts,
@@ -90,37 +86,6 @@ async fn inactive_clusters_are_deregistered(database: Database) {
     }
     assert_eq!(refusal(lab.service.hosts().get(&lab.caller, host).await).0, RefusalKind::NotFound);
     assert!(lab.is_registered(busy).await);
-    lab.stop().await;
-}
-
-/// Nothing but its hosts' polls is heard of it, which change nothing: that makes it inactive, and it is kept all the same.
-async fn what_is_being_installed_stays_and_says_so(database: Database) {
-    const MINUTE: Duration = Duration::from_secs(60);
-    let lab = Lab::with(&database, Time::default(), |settings| {
-        settings.generation.generator = Generator::Simulation;
-        settings.retention.deleted_inactive_after = 10 * MINUTE;
-        settings.retention.deregister_worker_interval = MINUTE;
-    })
-    .await;
-    let ready = lab.ready().await;
-    lab.install_at(&ready).await;
-    for _ in 0..20 {
-        lab.pass(60);
-        for host in &ready.hosts {
-            lab.poll(*host).await.unwrap();
-        }
-    }
-    let told = eventually("told", async || {
-        let of_cluster = ListEvents { cluster_id: Some(ready.id), ..ListEvents::default() };
-        let events = lab.events(of_cluster).await.events.0;
-        let failed = events.iter().find(|event| event.name == "cluster_deregister_failed");
-        failed.map(|event| event.message.clone()).ok_or_else(|| format!("{events:?}"))
-    })
-    .await;
-    assert!(told.starts_with("Failed to deregister cluster. Error: cluster "), "{told}");
-    assert!(told.contains("can not be removed while being installed"), "{told}");
-    assert_eq!(lab.get_cluster(ready.id).await.status, ClusterStatus::Installing);
-    assert!(lab.is_registered(ready.id).await);
     lab.stop().await;
 }
 

@@ -110,6 +110,8 @@ fn left(owner: &Value) -> Vec<Value> {
     };
     let claim =
         |size: &str| json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}});
+    let mut service = pods("assisted-service", "TLS_CIPHER_SUITES");
+    service["strategy"] = json!({"type": "Recreate"});
     let mut set = pods("assisted-image-service", "TLS_CIPHER_SUITES");
     set["serviceName"] = "assisted-image-service".into();
     set["podManagementPolicy"] = "Parallel".into();
@@ -122,7 +124,7 @@ fn left(owner: &Value) -> Vec<Value> {
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata("assisted-service"),
                "data": {"AUTH_TYPE": "local", "JWKS_URL": "https://example.com", "TLS_CIPHER_SUITES": "TLS_AES_128_GCM_SHA256"}}),
         json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata("assisted-service"),
-               "spec": pods("assisted-service", "TLS_CIPHER_SUITES")}),
+               "spec": service}),
         json!({"apiVersion": "apps/v1", "kind": "Deployment",
                "metadata": {"name": "assisted-image-service", "namespace": NAMESPACE},
                "spec": pods("assisted-image-service", "OTHER")}),
