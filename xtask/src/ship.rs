@@ -82,6 +82,7 @@ struct Shipped {
 impl Images {
     /// Builds the programs and makes the images.
     pub fn run(&self) -> Result<()> {
+        ui::run().context("what ships has the web UI in it")?;
         let mut command = self.shipped.command("images")?;
         let to = self.to.clone().map_or_else(|| Ok(target_dir()?.join("images")), anyhow::Ok)?;
         command.arg("--to").arg(to);
@@ -129,10 +130,9 @@ fn folder() -> Result<PathBuf> {
 }
 
 impl Shipped {
-    /// Builds all programs; the command that goes on.
+    /// Builds all programs, with the web UI that is there; the command that goes on.
     fn command(&self, what: &str) -> Result<Command> {
         debian::install(TOOLS)?;
-        ui::run().context("what ships has the web UI in it")?;
         let to = folder()?;
         for machine in &self.arch {
             build_into(*machine, &to.join(machine.name()))?;

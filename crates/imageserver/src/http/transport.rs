@@ -49,20 +49,20 @@ pub(crate) enum Stream {
 
 /// How fast a client has to take what it is sent.
 #[derive(Clone, Copy, Debug)]
-pub struct LeastPace {
+pub struct MinimumRate {
     pub bytes_per_second: u64,
     /// Over which time on average.
     pub window: Duration,
 }
 
 /// What a client has taken lately.
-struct Pace {
-    least: LeastPace,
+struct RateMeter {
+    minimum: MinimumRate,
     since: Instant,
     taken: u64,
 }
 
-impl Pace {
+impl RateMeter {
     fn restart(&mut self) {
         (self.since, self.taken) = (Instant::now(), 0);
     }
@@ -75,10 +75,10 @@ impl Pace {
     fn note(&mut self, bytes: usize) -> io::Result<()> {
         self.taken += bytes as u64;
         let passed = self.since.elapsed();
-        if passed < self.least.window {
+        if passed < self.minimum.window {
             return Ok(());
         }
-        if (self.taken as f64) < passed.as_secs_f64() * self.least.bytes_per_second as f64 {
+        if (self.taken as f64) < passed.as_secs_f64() * self.minimum.bytes_per_second as f64 {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "it was taken too slowly"));
         }
         self.restart();
@@ -91,22 +91,22 @@ pub(crate) struct Transport {
     stream: Stream,
     /// How long a client may take without taking a single byte.
     stall: Duration,
-    pace: Pace,
+    rate: RateMeter,
     /// Bytes that were sent.
     pub sent: u64,
 }
 
 impl Transport {
-    pub fn new(mut stream: Stream, stall: Duration, least: LeastPace) -> Self {
+    pub fn new(mut stream: Stream, stall: Duration, minimum: MinimumRate) -> Self {
         if let Stream::Secure(stream) = &mut stream {
             stream.get_mut().1.set_buffer_limit(Some(RECORD));
         }
-        Self { stream, stall, pace: Pace { least, since: Instant::now(), taken: 0 }, sent: 0 }
+        Self { stream, stall, rate: RateMeter { minimum, since: Instant::now(), taken: 0 }, sent: 0 }
     }
 
     /// Begins to measure anew how fast the client is.
-    pub fn restart_pace(&mut self) {
-        self.pace.restart();
+    pub fn restart_rate(&mut self) {
+        self.rate.restart();
     }
 
     pub fn is_secure(&self) -> bool {
@@ -135,7 +135,7 @@ impl Transport {
             };
             rest = rest.get(sent..).unwrap_or_default();
             self.sent += sent as u64;
-            self.pace.note(sent)?;
+            self.rate.note(sent)?;
         }
         Ok(())
     }
@@ -171,7 +171,7 @@ impl Transport {
                         if sent == 0 {
                             return Err(io::ErrorKind::UnexpectedEof.into());
                         }
-                        self.pace.note(sent)?;
+                        self.rate.note(sent)?;
                     }
                 }
                 Stream::Secure(stream) => {
@@ -183,7 +183,7 @@ impl Transport {
                             Some(sent) => {
                                 at += sent as u64;
                                 self.sent += sent as u64;
-                                self.pace.note(sent)?;
+                                self.rate.note(sent)?;
                             }
                             None => {
                                 fetch(file, at, stretch.end).await?;

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::Images;
-use crate::http::transport::{LeastPace, Transport};
+use crate::http::transport::{MinimumRate, Transport};
 use crate::http::{Answer, Arrival, Head, head};
 
 /// How long clients may take; who takes longer is cut off.
@@ -28,7 +28,7 @@ pub struct Timeouts {
     /// For taking the next byte of an answer: long, because machines that read from virtual media may be paused.
     pub stall: Duration,
     /// How fast an answer has to be taken.
-    pub pace: LeastPace,
+    pub rate: MinimumRate,
     /// For closing.
     pub linger: Duration,
 }
@@ -40,7 +40,7 @@ impl Default for Timeouts {
             head: Duration::from_secs(3),
             idle: Duration::from_secs(180),
             stall: Duration::from_secs(600),
-            pace: LeastPace { bytes_per_second: 16 << 10, window: Duration::from_secs(30 * 60) },
+            rate: MinimumRate { bytes_per_second: 16 << 10, window: Duration::from_secs(30 * 60) },
             linger: Duration::from_secs(2),
         }
     }
@@ -128,7 +128,7 @@ async fn deliver(
 ) -> io::Result<()> {
     let without_body = head.is_some_and(|head| head.method == Method::HEAD);
     let length = if without_body { 0 } else { answer.body.len() };
-    transport.restart_pace();
+    transport.restart_rate();
     transport.send(lines(answer, head, keep).as_bytes(), length > 0).await?;
     for extent in answer.body.slice(0..length) {
         send(transport, &extent, &mut answer.arrival).await?;
@@ -147,7 +147,7 @@ async fn send(transport: &mut Transport, extent: &Extent, arrival: &mut Option<A
                     Some(arrival) => {
                         let part = arrival.reach(file, at, end).await?;
                         // Nobody can take what is not there.
-                        transport.restart_pace();
+                        transport.restart_rate();
                         part
                     }
                     None => end,

@@ -22,7 +22,7 @@ use crate::http::transport::{Stream, Transport};
 use crate::places::{Place, Places};
 
 pub use self::connection::Timeouts;
-pub use crate::http::transport::LeastPace;
+pub use crate::http::transport::MinimumRate;
 
 /// Connections at a time; further ones wait in the queue of the system, and those of an address that has its share are closed.
 const MOST_CONNECTIONS: usize = 16 * 1024;
@@ -113,7 +113,7 @@ impl Accept {
             self.connections.spawn(async move {
                 let _held = held;
                 if let Some(stream) = open(stream, acceptor, timeouts).await {
-                    let transport = Transport::new(stream, timeouts.stall, timeouts.pace);
+                    let transport = Transport::new(stream, timeouts.stall, timeouts.rate);
                     serve_connection(transport, peer, images, timeouts, stopping).await;
                 }
             });

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use assisted_imageserver::server::LeastPace;
+use assisted_imageserver::server::MinimumRate;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
@@ -123,7 +123,7 @@ async fn who_takes_nothing_is_cut_off_and_gives_its_place_back() {
 async fn who_takes_too_little_is_cut_off_and_gives_its_place_back() {
     let server = Server::with(&local(), |options, timeouts| {
         options.most_requests = 1;
-        timeouts.pace = LeastPace { bytes_per_second: 10 << 20, window: Duration::from_secs(2) };
+        timeouts.rate = MinimumRate { bytes_per_second: 10 << 20, window: Duration::from_secs(2) };
     })
     .await;
     server.ready().await;
