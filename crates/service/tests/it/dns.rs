@@ -231,7 +231,7 @@ async fn a_server_that_is_away() {
 
     let failed = eventually("ready again", async || {
         // The pauses between tries are of the clock; hosts are heard of meanwhile, however long the tries take.
-        lab.pass(5);
+        lab.pass_at_rest(5).await;
         for host in &ready.hosts {
             lab.poll(*host).await.unwrap();
         }

@@ -195,7 +195,7 @@ async fn given_up_after_many_failures(database: Database) {
     let id = lab.ready().await.id;
     lab.install(id).await;
     let failed = eventually("given up", async || {
-        lab.pass(1);
+        lab.pass_at_rest(1).await;
         let cluster = lab.get_cluster(id).await;
         let seen = format!("{} after {} calls", cluster.status, generator.calls());
         (cluster.status != ClusterStatus::PreparingForInstallation).then_some(cluster).ok_or(seen)

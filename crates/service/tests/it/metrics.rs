@@ -95,7 +95,7 @@ async fn decisions_that_take_long(database: Database) {
     for (kind, query) in [("cluster_monitor.slow_cluster", of_cluster), ("host_monitor.slow_host", of_host)] {
         let facts = eventually(kind, async || {
             // Hosts that are silent are looked at again.
-            lab.pass(60);
+            lab.pass_at_rest(60).await;
             let events = lab.measured_events(query.clone()).await;
             let found = events.iter().find(|(message, _)| message == kind);
             found.map(|(_, facts)| facts.clone()).ok_or_else(|| format!("{events:?}"))

@@ -231,7 +231,7 @@ async fn events_of_nothing_go_piece_by_piece(database: Database) {
     lab.pass(2 * HOUR);
     eventually("gone", async || {
         // The rest is looked at a second later, and all of them an hour later.
-        lab.pass(60);
+        lab.pass_at_rest(60).await;
         let names = names().await;
         let left = names.iter().filter(|name| name.starts_with("of-no")).count();
         if left == 0 { Ok(()) } else { Err(left.to_string()) }

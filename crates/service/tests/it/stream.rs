@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use assisted_core::model::host::HostKey;
 use assisted_service::Work;
 use assisted_service::event::ListEvents;
-use assisted_store::Sink;
+use assisted_store::{OutboxState, Sink};
 use assisted_testkit::{Answer, Authority, Kafka as Broker};
 use assisted_wire::host::HostStatus;
 use assisted_wire::id::ClusterId;
@@ -67,16 +67,17 @@ fn of_kind<'a>(seen: &'a [Value], kind: &str) -> Vec<&'a Value> {
         .collect()
 }
 
-/// Waits until nothing waits to be sent. The clock is turned where something failed, which is tried again by it; a delivery that
-/// is under way would lose its lease.
+/// Waits until nothing waits to be sent.
 async fn until_sent(lab: &Lab, sink: Sink) {
-    eventually("sent", async || {
-        let rows = lab.service.work().list(&lab.caller, None).await.unwrap().rows;
-        if rows.iter().any(|row| row.id == format!("outbox.{sink}") && row.state == "waiting") {
-            lab.pass(64);
-        }
+    until_outbox(lab, sink, "sent", |state| state.waiting == 0).await;
+}
+
+/// Waits until something holds of what waits for a sink; what failed is tried again by the clock.
+async fn until_outbox(lab: &Lab, sink: Sink, what: &str, holds: impl Fn(&OutboxState) -> bool) {
+    eventually(what, async || {
+        lab.pass_at_rest(64).await;
         let state = lab.store.outbox_state(sink).await.unwrap();
-        if state.waiting == 0 { Ok(()) } else { Err(format!("{state:?}")) }
+        if holds(&state) { Ok(()) } else { Err(format!("{state:?}")) }
     })
     .await;
 }
@@ -173,7 +174,7 @@ async fn nothing_is_lost_while_the_receiver_is_away(database: Database) {
     // It takes the first, and is gone before it says so: whoever sends can't know, and another process goes on.
     receiver.set(Answer::Nothing);
     eventually("died", async || {
-        lab.pass(64);
+        lab.pass_at_rest(64).await;
         if receiver.seen().is_empty() { Err("nothing was sent".to_owned()) } else { Ok(()) }
     })
     .await;
@@ -206,12 +207,7 @@ async fn what_is_refused_is_set_aside_and_released(database: Database) {
     let lab = receiver.lab(&database, Time::default()).await;
     receiver.set(Answer::Status(400));
     lab.infra_env(None).await;
-    eventually("set aside", async || {
-        lab.pass(64);
-        let state = lab.store.outbox_state(Sink::Webhook).await.unwrap();
-        if state.aside > 0 && state.waiting == 0 { Ok(()) } else { Err(format!("{state:?}")) }
-    })
-    .await;
+    until_outbox(&lab, Sink::Webhook, "set aside", |state| state.aside > 0 && state.waiting == 0).await;
     let metrics = String::from_utf8(lab.service.metrics().text().await.unwrap()).unwrap();
     assert!(metrics.contains(r#"assisted_outbox_set_aside{sink="webhook"}"#), "{metrics}");
     receiver.set(TAKES);
@@ -222,12 +218,7 @@ async fn what_is_refused_is_set_aside_and_released(database: Database) {
     assert!(later > 0);
     let work: &Work = lab.service.work();
     work.release(&lab.caller, "outbox.webhook").await.unwrap();
-    eventually("released", async || {
-        lab.pass(64);
-        let state = lab.store.outbox_state(Sink::Webhook).await.unwrap();
-        if state.aside + state.waiting == 0 { Ok(()) } else { Err(format!("{state:?}")) }
-    })
-    .await;
+    until_outbox(&lab, Sink::Webhook, "released", |state| state.aside + state.waiting == 0).await;
     assert!(receiver.seen().len() > later);
     work.release(&lab.caller, "outbox.webhook").await.unwrap_err();
     lab.stop().await;
@@ -240,12 +231,7 @@ async fn the_oldest_give_way(database: Database) {
     for _ in 0..120 {
         lab.infra_env(None).await;
     }
-    eventually("trimmed", async || {
-        lab.pass(64);
-        let state = lab.store.outbox_state(Sink::Webhook).await.unwrap();
-        if state.waiting <= 200 { Ok(()) } else { Err(format!("{state:?}")) }
-    })
-    .await;
+    until_outbox(&lab, Sink::Webhook, "trimmed", |state| state.waiting <= 200).await;
     let metrics = String::from_utf8(lab.service.metrics().text().await.unwrap()).unwrap();
     let dropped = metrics
         .lines()

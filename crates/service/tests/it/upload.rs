@@ -59,7 +59,7 @@ async fn a_cluster_is_told_about_once(database: Database) {
     let Ready { id, hosts } = ended(&lab).await;
     let until_told = async |answer: Answer, count: usize| {
         eventually("sent", async || {
-            lab.pass(900);
+            lab.pass_at_rest(900).await;
             let told = sent().iter().filter(|received| received.answer == answer).count();
             if told >= count { Ok(()) } else { Err(format!("{told}")) }
         })
