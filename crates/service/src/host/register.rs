@@ -154,7 +154,7 @@ impl Hosts {
 
 /// Where a registration comes from.
 fn origin(caller: &Caller) -> Origin {
-    Origin { machine: caller.machine.clone(), peer: caller.peer }
+    Origin { machine: caller.machine.clone(), key: caller.host_key.clone(), peer: caller.peer }
 }
 
 fn no_cluster() -> AttemptError {

@@ -6,7 +6,7 @@ use assisted_core::decide::host::reply::reply;
 use assisted_core::model::host::HostKey;
 use assisted_wire::step::{StepReply, StepType};
 
-use super::Hosts;
+use super::{Hosts, check_agent};
 use crate::attempt::{AttemptError, attempt};
 use crate::cache::memo::HostPollCache;
 use crate::not_found::no_host;
@@ -21,7 +21,7 @@ impl Hosts {
     ///
     /// # Errors
     ///
-    /// 404 when there is no such host, 400 when the answer can't be read, 500 when it makes no sense in the host's state.
+    /// 404 when there is no such host, 409 when it is not the host's agent that answers, 400 when the answer can't be read, 500 when it makes no sense in the host's state.
     pub async fn post_step_reply(
         &self,
         caller: &Caller,
@@ -32,6 +32,7 @@ impl Hosts {
         // not learn what was known of the old one.
         let memo = self.database.cache().hosts.get(&host).ok();
         if let Some(memo) = memo.as_ref().filter(|memo| memo.is_unchanged(&reply)) {
+            check_agent(memo.view.agent_key.as_deref(), caller)?;
             self.database.cache().check_ins.record(&memo.check_in, self.database.now());
             return Ok(());
         }
@@ -47,6 +48,7 @@ impl Hosts {
         answer: &Arc<StepReply>,
     ) -> Result<(), AttemptError> {
         let mut work = self.database.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
+        check_agent(work.host(key).and_then(|host| host.record.agent_key.as_deref()), caller)?;
         let check_ins = &self.database.cache().check_ins;
         check_ins.record(&check_ins.entry(key), self.database.now());
         work.request_id = Some(caller.request_id);
