@@ -19,6 +19,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
 use crate::error::ApiError;
+use crate::off_thread::{LONG, off_thread};
 
 /// A body that is whole, or one that is made while it is sent.
 pub(crate) type Body = Either<Full<Bytes>, StreamBody<Pieces>>;
@@ -51,6 +52,37 @@ pub(crate) fn json_answer<T: Serialize>(status: StatusCode, value: &T) -> Answer
     match serde_json::to_vec(value) {
         Ok(body) => bytes_answer(status, "application/json", body.into()),
         Err(error) => ApiError::internal(&error).answer(),
+    }
+}
+
+/// The same of what may be long. What is short is written here; the rest is begun again on another thread.
+pub(crate) async fn long_json_answer<T: Serialize + Send + 'static>(status: StatusCode, value: T) -> Answer {
+    let mut short = Short::default();
+    if serde_json::to_writer(&mut short, &value).is_ok() {
+        return bytes_answer(status, "application/json", short.0.into());
+    }
+    match off_thread(move || serde_json::to_vec(&value)).await {
+        Ok(Ok(body)) => bytes_answer(status, "application/json", body.into()),
+        Ok(Err(error)) => ApiError::internal(&error).answer(),
+        Err(error) => error.answer(),
+    }
+}
+
+/// Takes no more than what is short.
+#[derive(Default)]
+struct Short(Vec<u8>);
+
+impl Write for Short {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        if self.0.len() + piece.len() > LONG {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(piece);
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -105,7 +137,7 @@ pub(crate) fn recorded(answer: Answer, mut record: Record) -> Answer {
 }
 
 /// Compresses an answer's body if it is whole, the client takes gzip and the body is worth it.
-pub(crate) fn gzip(answer: Answer, request: &HeaderMap) -> Answer {
+pub(crate) async fn gzip(answer: Answer, request: &HeaderMap) -> Answer {
     let Either::Left(body) = answer.body() else { return answer };
     let size = hyper::body::Body::size_hint(body).exact().unwrap_or_default();
     if size < GZIP_FROM as u64 || !accepts_gzip(request) {
@@ -116,9 +148,13 @@ pub(crate) fn gzip(answer: Answer, request: &HeaderMap) -> Answer {
         Either::Left(body) => full_bytes(body),
         file => return Response::from_parts(parts, file),
     };
-    let mut encoder = GzEncoder::new(Vec::with_capacity(plain.len() / 4), Compression::fast());
-    let packed = encoder.write_all(&plain).and_then(|()| encoder.finish());
-    let body = match packed {
+    let packed = if plain.len() < LONG {
+        Ok(pack(&plain))
+    } else {
+        let plain = plain.clone();
+        Box::pin(off_thread(move || pack(&plain))).await
+    };
+    let body = match packed.map_err(io::Error::other).flatten() {
         Ok(packed) => {
             parts.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             parts.headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
@@ -131,6 +167,12 @@ pub(crate) fn gzip(answer: Answer, request: &HeaderMap) -> Answer {
         }
     };
     Response::from_parts(parts, Either::Left(Full::new(body)))
+}
+
+fn pack(plain: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(plain.len() / 4), Compression::fast());
+    encoder.write_all(plain)?;
+    encoder.finish()
 }
 
 /// The bytes of a body that is whole: it never waits and never fails.
@@ -153,7 +195,37 @@ fn accepts_gzip(request: &HeaderMap) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::disposition;
+    use std::io::Read;
+
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_long_is_written_and_compressed_as_what_is_short() {
+        for length in [1, LONG / 8, LONG] {
+            let value = vec!["text"; length];
+            let expected = serde_json::to_vec(&value).unwrap();
+            let answer = long_json_answer(StatusCode::OK, value).await;
+            assert_eq!(answer.headers()[CONTENT_TYPE], "application/json");
+            let mut request = HeaderMap::new();
+            let plain = gzip(answer, &request).await;
+            request.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+            let (parts, body) = plain.into_parts();
+            let Either::Left(body) = body else { panic!("it is whole") };
+            assert!(full_bytes(body.clone()) == expected, "{length}");
+            let packed = gzip(Response::from_parts(parts, Either::Left(body)), &request).await;
+            if length == 1 {
+                assert!(!packed.headers().contains_key(CONTENT_ENCODING));
+                continue;
+            }
+            assert_eq!(packed.headers()[CONTENT_ENCODING], "gzip");
+            let Either::Left(body) = packed.into_body() else { panic!("it is whole") };
+            let mut unpacked = Vec::new();
+            flate2::read::GzDecoder::new(&*full_bytes(body)).read_to_end(&mut unpacked).unwrap();
+            assert!(unpacked == expected, "{length}");
+        }
+    }
 
     #[test]
     fn names_of_files() {

@@ -79,7 +79,7 @@ pub struct Api {
 struct Parts {
     service: Service,
     routes: Routes,
-    bodies: Bodies,
+    bodies: Arc<Bodies>,
     auth: Auth,
     cors: Cors,
     guard: Guard,
@@ -121,7 +121,7 @@ impl Api {
         let parts = Parts {
             service,
             routes: Routes::new()?,
-            bodies: Bodies::compile(settings.http.enable_reject_unknown_fields)?,
+            bodies: Arc::new(Bodies::compile(settings.http.enable_reject_unknown_fields)?),
             auth,
             cors: Cors(Origins::new(settings.http.allowed_domains.iter().map(String::as_str))),
             guard: Guard::new(http),
@@ -208,7 +208,7 @@ impl Api {
             }
         };
         if name != OperationId::GetNextSteps.operation().name {
-            answer = gzip(answer, &head.headers);
+            answer = gzip(answer, &head.headers).await;
         }
         if let Some(origin) = origin {
             cors::let_in(&mut answer, origin);

@@ -87,7 +87,9 @@ impl Hosts {
         if let Some(row) = row.filter(|_| !deleted)
             && work.host(key).is_none()
         {
-            work.add_stored(self.database.host_facts(row.clone()), row.version);
+            let version = row.version;
+            let host = self.database.facts_of_host(row).await?;
+            work.add_stored(host, version);
         }
         let (cluster, now) = (work.cluster().cloned(), work.facts.now);
         let existing = work.host(key);
