@@ -197,8 +197,6 @@ fn accepts_gzip(request: &HeaderMap) -> bool {
 mod tests {
     use std::io::Read;
 
-    use http::HeaderValue;
-
     use super::*;
 
     #[tokio::test]
