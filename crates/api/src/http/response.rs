@@ -8,7 +8,7 @@ use assisted_service::metrics::Record;
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use futures::{FutureExt, Stream, TryStreamExt};
+use futures::{FutureExt, Stream, StreamExt, TryStreamExt, future, stream};
 use http::header::{
     ACCEPT_ENCODING, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LAST_MODIFIED, VARY,
 };
@@ -66,6 +66,42 @@ pub(crate) async fn long_json_answer<T: Serialize + Send + 'static>(status: Stat
         Ok(Err(error)) => ApiError::internal(&error).answer(),
         Err(error) => error.answer(),
     }
+}
+
+/// An answer with a list of which the first part is here, and each further one comes when the one before it is sent. Where one does not
+/// come, the body has no end.
+pub(crate) fn list_answer<T: Serialize + Send + 'static>(
+    status: StatusCode,
+    first: Vec<T>,
+    rest: impl Stream<Item = Result<Vec<T>, ApiError>> + Send + 'static,
+) -> Answer {
+    let parts = stream::once(future::ready(Ok(first))).chain(rest).enumerate();
+    let frames = parts.then(|(number, part)| async move {
+        let text = match part {
+            Ok(part) => off_thread(move || members(&part, number == 0)).await,
+            Err(error) => Err(error),
+        };
+        let text = text.map_err(io::Error::other).flatten();
+        text.map(Frame::data).inspect_err(|error| tracing::error!(%error, "a list ends before its time"))
+    });
+    let end = stream::once(future::ready(Ok(Frame::data(Bytes::from_static(b"]")))));
+    let pieces: Pieces = Box::pin(frames.chain(end));
+    let mut answer = Response::new(Either::Right(StreamBody::new(pieces)));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer
+}
+
+/// A part of a list without its end.
+fn members<T: Serialize>(part: &[T], is_first: bool) -> io::Result<Bytes> {
+    let mut text = serde_json::to_vec(part).map_err(io::Error::other)?;
+    text.pop();
+    match (is_first, part.is_empty()) {
+        (true, _) => {}
+        (false, true) => text.clear(),
+        (false, false) => text[0] = b',',
+    }
+    Ok(text.into())
 }
 
 /// Takes no more than what is short.

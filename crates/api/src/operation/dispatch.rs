@@ -1,6 +1,5 @@
 //! From an operation to its use case. The match has no wildcard: an operation without a use case does not compile.
 
-use assisted_service::event::EventPage;
 use assisted_service::host::Poll;
 use assisted_wire::cluster_params::IngressCertParams;
 use assisted_wire::host_params::{BindHostParams, HostCreateParams};
@@ -8,13 +7,13 @@ use assisted_wire::infra_env::InfraEnvCreateParams;
 use assisted_wire::operation::{OperationId, name};
 use assisted_wire::rack::{MachineBootParams, MachinePowerParams};
 use assisted_wire::support_level::FeatureSupportLevelId;
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::StatusCode;
 
 use super::call::Call;
-use super::query;
+use super::{lists, query};
 use crate::error::ApiError;
 use crate::http::live::live_answer;
-use crate::http::response::{Answer, bytes_answer, empty_answer, file_answer, json_answer, long_json_answer};
+use crate::http::response::{Answer, bytes_answer, empty_answer, file_answer, json_answer};
 
 /// Runs an operation's use case and words its outcome.
 pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
@@ -32,7 +31,7 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
             call.json(service.clusters().register_disconnected(caller, call.body().await?)).await
         }
         Id::ImportCluster => call.json(service.clusters().import(caller, call.body().await?)).await,
-        Id::ListClusters => call.respond(service.clusters().list(caller, query::list_clusters(params))).await,
+        Id::ListClusters => lists::clusters(call).await,
         Id::GetCluster => call.respond(service.clusters().get(caller, query::get_cluster(call)?)).await,
         Id::UpdateCluster => {
             call.json(service.clusters().update(caller, call.cluster_id()?, call.body().await?)).await
@@ -107,7 +106,7 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
             call.budget.registration(service, infra_env_id, params.host_id).await?;
             call.respond(service.hosts().register(caller, infra_env_id, params)).await
         }
-        Id::ListHosts => call.respond(service.hosts().list(caller, call.infra_env_id()?)).await,
+        Id::ListHosts => lists::hosts(call).await,
         Id::GetHost => call.respond(service.hosts().get(caller, call.host()?)).await,
         Id::UpdateHost => {
             call.json(service.hosts().update(caller, call.host()?, call.body_or_default().await?)).await
@@ -270,10 +269,7 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         // Its body is too large to be held: it was passed on before anybody came here.
         Id::UploadLogs => Err(ApiError::application(500, "an upload has no body to be held".to_owned())),
 
-        Id::ListEvents => {
-            let page = service.events().list(caller, query::list_events(params)).await?;
-            Ok(events(call.status(), page).await)
-        }
+        Id::ListEvents => lists::events(call).await,
         Id::TriggerEvent => {
             call.budget.event(caller, call.peer)?;
             call.empty(service.events().trigger(caller, call.body().await?)).await
@@ -357,20 +353,4 @@ async fn list_operator_properties(call: &Call<'_>) -> Result<Answer, ApiError> {
         // Without a body (service-api §9).
         None => Ok(empty_answer(StatusCode::NOT_FOUND)),
     }
-}
-
-/// The counts travel in headers (service-api §11.2).
-async fn events(status: StatusCode, page: EventPage) -> Answer {
-    let EventPage { events, info, warning, error, critical, total } = page;
-    let mut answer = long_json_answer(status, events).await;
-    for (name, count) in [
-        (HeaderName::from_static("severity-count-info"), info),
-        (HeaderName::from_static("severity-count-warning"), warning),
-        (HeaderName::from_static("severity-count-error"), error),
-        (HeaderName::from_static("severity-count-critical"), critical),
-        (HeaderName::from_static("event-count"), total),
-    ] {
-        answer.headers_mut().insert(name, HeaderValue::from(count));
-    }
-    answer
 }

@@ -2,6 +2,7 @@
 
 mod call;
 mod dispatch;
+mod lists;
 mod query;
 mod redact;
 mod trace;
