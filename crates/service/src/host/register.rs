@@ -110,7 +110,7 @@ impl Hosts {
             let due = due_of(&work, key);
             // Its cluster shows at once that it starts over, unless it is a host of another one, or of none.
             if turn.is_some() && work.cluster().is_some_and(|record| due == Due::Cluster(record.cluster.id)) {
-                work.refresh_and_mark();
+                work.refresh_and_mark().await?;
             } else {
                 work.batch.mark_due(due, now);
             }

@@ -24,9 +24,10 @@ use assisted_wire::id::InfraEnvId;
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use crate::Error;
 use crate::attempt::AttemptError;
 use crate::database::Database;
-use crate::off_thread::{LONG, off_thread_if};
+use crate::off_thread::{LARGE, LONG, off_thread_if};
 
 /// Facts, what of them changed, and what else is to be written.
 #[derive(Debug)]
@@ -267,9 +268,23 @@ impl UnitOfWork {
     }
 
     /// Decides, and leaves it to the scheduler to look again when the time comes.
-    pub(crate) fn refresh_and_mark(&mut self) {
-        let decided = refresh(&self.facts);
+    ///
+    /// # Errors
+    ///
+    /// The runtime ends.
+    pub(crate) async fn refresh_and_mark(&mut self) -> Result<(), Error> {
+        let decided = if self.snapshot_bytes() < LARGE {
+            refresh(&self.facts)
+        } else {
+            let (policy, now) = (Arc::clone(&self.facts.policy), self.facts.now);
+            let none = Facts { cluster: None, hosts: Vec::new(), infra_envs: BTreeMap::new(), policy, now };
+            let facts = Box::new(std::mem::replace(&mut self.facts, none));
+            let (facts, decided) = off_thread_if(true, facts, |facts| refresh(facts)).await?;
+            self.facts = *facts;
+            decided
+        };
         self.apply_and_mark(decided);
+        Ok(())
     }
 
     /// Takes over what the domain decided, and leaves it to the scheduler to look again when the time comes, or at once if

@@ -274,7 +274,7 @@ async fn record_manifests(
     let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
     noted.apply(&mut record);
     work.put_cluster(record);
-    work.refresh_and_mark();
+    work.refresh_and_mark().await?;
     work.commit(database).await?;
     Ok(())
 }
