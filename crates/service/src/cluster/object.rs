@@ -164,7 +164,7 @@ impl Clusters {
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
         record.mirror_registry = mirrors.cloned();
         work.put_cluster(record);
-        work.refresh_and_mark();
+        work.refresh_and_mark().await?;
         work.commit(&self.database).await?;
         Ok(())
     }
