@@ -2,6 +2,7 @@
 //! have booted them (ocl-day1 §B8).
 
 mod adopt;
+mod gather;
 
 use assisted_base::error::chain;
 use assisted_base::http::Proxies as Way;
@@ -20,6 +21,8 @@ use crate::cluster::{MACHINE_CONFIG, MACHINE_CONFIG_POOL, MACHINE_OS_CONFIG, is_
 use crate::context::{Context, ImagesEnd};
 use crate::wait::poll_until;
 use adopt::{Adoption, Facts, NodeFacts};
+
+pub(crate) use gather::gather;
 
 /// What the machine config operator makes of an image that it takes over.
 const COMPONENT: &str = "10-prebuiltimage-osimageurl-";
