@@ -44,8 +44,10 @@ pub enum LabError {
     OnlyVirtual,
     #[error("this goes wrong with a machine whose role is {0}, and there is none left: add one")]
     NoTarget(&'static str),
-    #[error("an installation that a reset ends has to go wrong alone: nothing else would come to its end")]
+    #[error("what ends an installation has to go wrong alone: nothing else would come to its end")]
     NotWithOthers,
+    #[error("a step of the images' Containerfile can fail in image mode alone: add --image-mode")]
+    OnlyImageMode,
     #[error("an operator can fail or be missing on machines of namespaces alone: add --namespaces")]
     OnlyNamespaces,
     #[error("the lab's cluster knows no operator {0} that could fail or be missing")]

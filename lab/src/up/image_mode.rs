@@ -2,12 +2,23 @@
 
 use serde_json::json;
 
-use super::{Lab, LabError, NAME, Plan};
+use super::{Fault, Lab, LabError, NAME, Plan};
 
 const SETTINGS: &str = "image-mode.yaml";
 const MANIFEST: &str = "os-images.yaml";
 /// Where the cluster would push later builds: nobody is there.
 const PUSHED_LATER: &str = "registry.example.com/lab";
+
+/// What fails where a step is to fail; nobody is to read the password anywhere.
+const FAILS: &str = "\nRUN TOKEN=hunter2; echo no such package >&2; exit 7\n";
+
+/// A step can fail where images are built alone.
+pub(super) fn must_fail_in_it(plan: &Plan) -> Result<(), LabError> {
+    match plan.faults.contains(&Fault::ImageStep) && plan.containerfile.is_none() {
+        true => Err(LabError::OnlyImageMode),
+        false => Ok(()),
+    }
+}
 
 /// The service's settings. Machines of the lab are small; an image is laid onto a disk before its first start in image mode alone, since
 /// that takes ostree elsewhere.
@@ -27,18 +38,47 @@ pub(super) fn settings(plan: &Plan) -> Vec<(&'static str, &'static str)> {
 impl Lab {
     /// Asks for images of the cluster's own, as a person does.
     pub(super) fn define_image_mode(&self) -> Result<(), LabError> {
-        let Some(containerfile) = &self.plan.containerfile else { return Ok(()) };
-        let user = std::fs::read_to_string(containerfile).map_err(LabError::io(containerfile))?;
-        let write = |name: &str, text: String| {
-            let path = self.plan.dir.join(name);
-            std::fs::write(&path, text).map_err(LabError::io(&path))
-        };
+        if self.plan.containerfile.is_none() {
+            return Ok(());
+        }
         // Machines have no disk that could be given a partition.
         let asked = json!({
             "mode": "Enabled", "scratch": "Memory", "workerBuildLocation": "Bootstrap", "buildTimeoutMinutes": 15,
         });
-        write(SETTINGS, asked.to_string())?;
+        self.write_definition(SETTINGS, &asked.to_string())?;
         self.cli.show(&["cluster", "update", NAME, "--on-cluster-layering-file", SETTINGS])?;
+        self.add_image_manifest(if self.fails_by_step() { FAILS } else { "" })
+    }
+
+    /// Whether a step of the Containerfile is to fail.
+    fn fails_by_step(&self) -> bool {
+        self.plan.faults.contains(&Fault::ImageStep)
+    }
+
+    /// What a person looks at whose image has failed: the state, and the log of the build.
+    pub(super) fn show_failed_images(&self) -> Result<(), LabError> {
+        if !self.fails_by_step() {
+            return Ok(());
+        }
+        self.cli.show(&["cluster", "show", NAME])?;
+        self.cli.show(&["cluster", "download", NAME, "os-image-logs-master.tar.gz"])
+    }
+
+    /// Brings a Containerfile that does not fail.
+    pub(super) fn mend_images(&self) -> Result<(), LabError> {
+        if self.fails_by_step() { self.add_image_manifest("") } else { Ok(()) }
+    }
+
+    fn write_definition(&self, name: &str, text: &str) -> Result<(), LabError> {
+        let path = self.plan.dir.join(name);
+        std::fs::write(&path, text).map_err(LabError::io(&path))
+    }
+
+    /// The MachineOSConfigs of both pools, with the user's Containerfile and what follows it.
+    fn add_image_manifest(&self, more: &str) -> Result<(), LabError> {
+        let Some(containerfile) = &self.plan.containerfile else { return Ok(()) };
+        let mut user = std::fs::read_to_string(containerfile).map_err(LabError::io(containerfile))?;
+        user.push_str(more);
         let config = |pool: &str| {
             json!({
                 "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineOSConfig", "metadata": {"name": pool},
@@ -57,7 +97,7 @@ impl Lab {
             "data": {".dockerconfigjson": "eyJhdXRocyI6eyJyZWdpc3RyeS5leGFtcGxlLmNvbSI6eyJhdXRoIjoiYkdGaU9teGhZZz09In19fQ=="},
         });
         let all = [config("master"), config("worker"), secret].map(|object| object.to_string());
-        write(MANIFEST, all.join("\n---\n"))?;
+        self.write_definition(MANIFEST, &all.join("\n---\n"))?;
         self.cli.show(&["cluster", "manifest", "add", NAME, MANIFEST])
     }
 }

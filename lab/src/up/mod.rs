@@ -124,6 +124,7 @@ impl Lab {
         let record = Record::new(&plan.dir)?;
         let machines = machines::machines(&plan);
         let faults = fault::all(&plan.faults, &machines)?;
+        image_mode::must_fail_in_it(&plan)?;
         payload::must_come(&plan)?;
         // An earlier lab has left its disks, its clusters, and a service that was ready.
         let old = [service::DATA, service::LOG, service::IMAGE_LOG, command_line::CONFIG];
@@ -253,7 +254,9 @@ impl Lab {
         self.phase = Phase::Before;
         self.rearm_faults()?;
         self.cli.show(&["host", "list"])?;
+        self.show_failed_images()?;
         self.cli.show(&["cluster", "reset", NAME])?;
+        self.mend_images()?;
         heading("The machines boot the discovery image again");
         for number in self.numbers(false) {
             // Some of the disks would start already.

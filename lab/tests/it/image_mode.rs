@@ -118,3 +118,43 @@ fn everything_nodes_start_in_images_that_are_built_while_they_are_installed() {
         assert!(!config.is_empty() && !config.contains(&nonce), "{name}");
     }
 }
+
+/// A step of the Containerfile fails: the cluster is in error with the reason, the log of the build has it and no secret, and once the cluster was
+/// reset and has another Containerfile it is installed.
+#[test]
+fn everything_a_step_that_fails_ends_the_installation_and_the_next_one_succeeds() {
+    let names = ["master-0", "master-1", "master-2"];
+    let given = tempfile::tempdir().unwrap();
+    let containerfile = given.path().join("Containerfile");
+    std::fs::write(
+        &containerfile,
+        "FROM configs AS final\nRUN mkdir -p /usr/ocl && ostree container commit\n",
+    )
+    .unwrap();
+    let shape = ["--topology", "compact", "--image-mode", text(&containerfile), "--fault", "image-step"];
+    let cluster = Cluster::install(&shape, &names);
+    cluster.said(&[
+        "cluster lab: error",
+        "OS image build failed for pool master: the build ended with exit status",
+        "image mode: failed",
+        "saved os-image-logs-master.tar.gz",
+        "assisted cluster reset lab",
+        "The machines boot the discovery image again",
+        "The installation, once more",
+        "cluster lab: installed 100%",
+    ]);
+    let archive = cluster.dir().join("os-image-logs-master.tar.gz");
+    let of = |file: &str| {
+        let told = run(Command::new("tar").args(["-xzOf", text(&archive), file])).stdout;
+        String::from_utf8_lossy(&told).into_owned()
+    };
+    let log = of("ocl/build-master-1.log");
+    assert!(log.contains("no such package") && !log.contains("hunter2"), "{log}");
+    let user = of("ocl/Containerfile.master");
+    assert!(user.contains("exit 7") && !user.contains("hunter2"), "{user}");
+    // Nothing of it is left that would be in the way.
+    let program = built("assisted").unwrap();
+    let shown = run(&mut cluster.exec(&[text(&program), "cluster", "show", "lab"]));
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("image mode: adopted"), "{shown}");
+}

@@ -152,6 +152,11 @@ pub(super) const ADDITIONS: &[Addition] = &[
     },
     Addition { what: "definition on-cluster-layering-report", reason: "what they send" },
     Addition {
+        what: "operation v2UploadOnClusterLayeringLogs",
+        reason: "what a build wrote, of each pool by itself: an image of workers is built on no host whose logs have it",
+    },
+    Addition { what: "operation v2DownloadOnClusterLayeringLogs", reason: "the other direction" },
+    Addition {
         what: "operation v2GetMachineOSConfig",
         reason: "the controller applies the user's MachineOSConfig once the image is there",
     },

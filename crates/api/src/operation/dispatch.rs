@@ -79,6 +79,10 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
             ))
             .await
         }
+        Id::DownloadOnClusterLayeringLogs => {
+            let pool = call.text(name::POOL);
+            call.file(service.files().download_build_logs(caller, call.cluster_id()?, pool)).await
+        }
         Id::GetMachineOSConfig => {
             let pool = call.text(name::POOL);
             let text = service.clusters().get_machine_os_config(caller, call.cluster_id()?, pool).await?;
@@ -267,7 +271,9 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
             call.file(service.files().download_cluster_logs(caller, query::download_logs(call)?)).await
         }
         // Its body is too large to be held: it was passed on before anybody came here.
-        Id::UploadLogs => Err(ApiError::application(500, "an upload has no body to be held".to_owned())),
+        Id::UploadLogs | Id::UploadOnClusterLayeringLogs => {
+            Err(ApiError::application(500, "an upload has no body to be held".to_owned()))
+        }
 
         Id::ListEvents => lists::events(call).await,
         Id::TriggerEvent => {

@@ -356,7 +356,7 @@ impl Api {
         let mut call =
             Call { operation, service, bodies, caller, params, body: Bytes::new(), peer, budget, stopping };
         // Too large to be held: it is passed on while it arrives.
-        if operation.id == OperationId::UploadLogs {
+        if matches!(operation.id, OperationId::UploadLogs | OperationId::UploadOnClusterLayeringLogs) {
             return Box::pin(upload::upload_logs(&call, headers, body, timeouts)).await;
         }
         // What an operation has no use for is not read.

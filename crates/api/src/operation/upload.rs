@@ -8,7 +8,7 @@ use std::time::Instant;
 use assisted_service::file::log::UploadLogs;
 use assisted_wire::cluster::LogsType;
 use assisted_wire::id::{HostId, InfraEnvId};
-use assisted_wire::operation::name;
+use assisted_wire::operation::{OperationId, name};
 use bytes::Bytes;
 use futures::{Stream, TryStreamExt, stream};
 use http::header::CONTENT_TYPE;
@@ -55,12 +55,7 @@ async fn keep(
     timeouts: &Timeouts,
 ) -> Result<(), ApiError> {
     let Call { service, caller, params, .. } = call;
-    let upload = UploadLogs {
-        cluster_id: call.cluster_id()?,
-        logs_type: params.text(name::LOGS_TYPE).and_then(|kind| kind.parse().ok()).unwrap_or(LogsType::Empty),
-        infra_env_id: params.uuid(name::INFRA_ENV_ID).map(InfraEnvId),
-        host_id: params.uuid(name::HOST_ID).map(HostId),
-    };
+    let cluster_id = call.cluster_id()?;
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let boundary = multer::parse_boundary(content_type).map_err(|_| {
         let given = content_type.split(';').next().unwrap_or_default().trim();
@@ -82,7 +77,21 @@ async fn keep(
         // Whatever it is, the client's file is not whole.
         let content =
             field.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, read_error(error).to_string()));
-        return Ok(service.files().upload_logs(caller, upload, content).await?);
+        let files = service.files();
+        if call.operation.id == OperationId::UploadOnClusterLayeringLogs {
+            let pool = call.text(name::POOL);
+            return Ok(Box::pin(files.upload_build_logs(caller, cluster_id, pool, content)).await?);
+        }
+        let upload = UploadLogs {
+            cluster_id,
+            logs_type: params
+                .text(name::LOGS_TYPE)
+                .and_then(|kind| kind.parse().ok())
+                .unwrap_or(LogsType::Empty),
+            infra_env_id: params.uuid(name::INFRA_ENV_ID).map(InfraEnvId),
+            host_id: params.uuid(name::HOST_ID).map(HostId),
+        };
+        return Ok(files.upload_logs(caller, upload, content).await?);
     }
     Err(ApiError::framework(400, format!("{FILE} in formData is required")))
 }

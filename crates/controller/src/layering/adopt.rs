@@ -118,7 +118,9 @@ pub(super) fn decide(build: &LayeringBuild, facts: &Facts) -> Adoption {
     }
     for node in &facts.nodes {
         let images = [&node.current_image, &node.desired_image];
-        if node.current_config != node.desired_config || images.iter().any(|other| *other != image) {
+        // What it was given before its first start is what the pool has: rendered names are equal (§B7.1).
+        let is_pools = node.current_config == node.desired_config && node.current_config == name("status");
+        if !is_pools || images.iter().any(|other| *other != image) {
             return Adoption::Waiting(format!("node {} is not in the image yet", node.name));
         }
     }
@@ -205,6 +207,17 @@ mod tests {
             ),
             (
                 Facts { nodes: vec![NodeFacts { desired_config: "x".into(), ..node() }], ..facts() },
+                "node m-0 is not",
+            ),
+            (
+                Facts {
+                    nodes: vec![NodeFacts {
+                        current_config: "rendered-master-0".into(),
+                        desired_config: "rendered-master-0".into(),
+                        ..node()
+                    }],
+                    ..facts()
+                },
                 "node m-0 is not",
             ),
         ] {

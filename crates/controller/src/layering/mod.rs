@@ -2,6 +2,7 @@
 //! have booted them (ocl-day1 §B8).
 
 mod adopt;
+mod gather;
 
 use assisted_base::error::chain;
 use assisted_base::http::Proxies as Way;
@@ -20,6 +21,8 @@ use crate::cluster::{MACHINE_CONFIG, MACHINE_CONFIG_POOL, MACHINE_OS_CONFIG, is_
 use crate::context::{Context, ImagesEnd};
 use crate::wait::poll_until;
 use adopt::{Adoption, Facts, NodeFacts};
+
+pub(crate) use gather::gather;
 
 /// What the machine config operator makes of an image that it takes over.
 const COMPONENT: &str = "10-prebuiltimage-osimageurl-";
@@ -56,8 +59,8 @@ pub(crate) async fn follow(context: &Context, stop: &CancellationToken) {
     }
 }
 
-/// `None` when it was stopped.
-async fn watch(context: &Context, stop: &CancellationToken) -> Option<ImagesEnd> {
+/// What the service knows of the images.
+async fn client(context: &Context) -> Result<Layering, LayeringError> {
     let config = &context.config;
     let way = match proxies(&context.kube).await {
         Ok(found) => Way::Given { http: found.http, https: found.https, none_for: found.except },
@@ -73,7 +76,35 @@ async fn watch(context: &Context, stop: &CancellationToken) -> Option<ImagesEnd>
         ca_file: config.ca_file.clone(),
         proxies: way,
     };
-    let images = match Layering::new(access, config.cluster_id) {
+    Layering::new(access, config.cluster_id)
+}
+
+/// Reports images that the cluster has not taken over in time, with what it was waited for: the installation ends with that.
+pub(crate) async fn give_up(context: &Context) {
+    let reported = async {
+        let images = client(context).await?;
+        let builds = images.state().await?.map(|state| state.builds).unwrap_or_default();
+        for build in builds.into_iter().filter(|build| build.state == BuildState::Ready && !build.adopted) {
+            // It is used as it is.
+            if build.seedable == Some(false) {
+                continue;
+            }
+            let why = build.step.clone().unwrap_or_else(|| "the cluster has not taken it over".to_owned());
+            let (error, error_code) = (Some(why), Some(LayeringErrorCode::Adopt));
+            images
+                .report(LayeringBuild { state: BuildState::Failed, error, error_code, ..build }, Vec::new())
+                .await?;
+        }
+        Ok::<_, LayeringError>(())
+    };
+    if let Err(error) = reported.await {
+        warn!(error = chain(&error), "that images are not taken over can't be reported");
+    }
+}
+
+/// `None` when it was stopped.
+async fn watch(context: &Context, stop: &CancellationToken) -> Option<ImagesEnd> {
+    let images = match client(context).await {
         Ok(images) => images,
         Err(error) => {
             let why = chain(&error);
@@ -81,15 +112,19 @@ async fn watch(context: &Context, stop: &CancellationToken) -> Option<ImagesEnd>
             return Some(Err(why));
         }
     };
-    let end = poll_until(stop, config.intervals.resync, None, async || match pass(context, &images).await {
-        Ok(end) => end,
-        // A service that knows nothing of images.
-        Err(PassError::Service(LayeringError::Refused { status, .. })) if (400..500).contains(&status) => {
-            Some(Ok(()))
-        }
-        Err(error) => {
-            warn!(error = chain(&error), "images of nodes have to wait");
-            None
+    let end = poll_until(stop, context.config.intervals.resync, None, async || {
+        match pass(context, &images).await {
+            Ok(end) => end,
+            // A service that knows nothing of images.
+            Err(PassError::Service(LayeringError::Refused { status, .. }))
+                if (400..500).contains(&status) =>
+            {
+                Some(Ok(()))
+            }
+            Err(error) => {
+                warn!(error = chain(&error), "images of nodes have to wait");
+                None
+            }
         }
     });
     end.await.ok()
@@ -138,8 +173,9 @@ async fn adopt(context: &Context, images: &Layering, build: LayeringBuild) -> Re
     let facts = facts(context, &build).await?;
     match adopt::decide(&build, &facts) {
         Adoption::Adopted { superfluous } => {
-            if superfluous {
-                remove_own(context, &build).await?;
+            // That names stay as they are is seen once it has gone.
+            if superfluous && remove_own(context, &build).await? {
+                return Ok(false);
             }
             info!(pool = %build.pool, "the cluster has taken the image over");
             images.report(LayeringBuild { adopted: true, step: None, ..build }, Vec::new()).await?;
@@ -212,17 +248,20 @@ async fn expected(context: &Context, pool: Pool) -> Result<usize, PassError> {
     Ok(hosts.iter().filter(|known| known.host.role.is_some_and(is_of)).count())
 }
 
-/// Takes our MachineConfig away, whose place the operator's own has taken.
-async fn remove_own(context: &Context, build: &LayeringBuild) -> Result<(), kube::Error> {
+/// Takes our MachineConfig away, whose place the operator's own has taken; whether it was there.
+async fn remove_own(context: &Context, build: &LayeringBuild) -> Result<bool, kube::Error> {
     let name = image_machine_config(build.pool);
     match MACHINE_CONFIG.all(&context.kube).delete(&name, &DeleteParams::default()).await {
-        Ok(_) => info!(name, "removed: the operator's own says the same"),
+        Ok(_) => {
+            info!(name, "removed: the operator's own says the same");
+            return Ok(true);
+        }
         Err(error) if is_absent(&error) => {}
         // It does no harm: both say the same.
         Err(error) if status(&error) == Some(403) => warn!(name, "stays: this account may not delete it"),
         Err(error) => return Err(error),
     }
-    Ok(())
+    Ok(false)
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::context::Context;
+use crate::layering;
 use crate::wait::{pause, poll_until};
 
 use archive::{Content, Entry};
@@ -143,7 +144,9 @@ impl Logs<'_> {
     async fn upload_summary(&self) -> Result<(), LogsError> {
         let degraded = &self.context.degraded;
         if !degraded.is_installation() && degraded.operators().is_empty() {
-            return self.upload_own().await;
+            let mut entries = vec![Entry { name: LOG.to_owned(), content: self.own().await }];
+            entries.extend(self.images().await);
+            return self.send(entries).await;
         }
         for path in &self.context.config.paths.resolvers {
             if let Ok(text) = std::fs::read_to_string(path) {
@@ -158,8 +161,15 @@ impl Logs<'_> {
             entries.push(Entry { name: name(path), content: Content::File(path.clone()) });
         }
         entries.push(Entry { name: LOG.to_owned(), content: self.own().await });
+        entries.extend(self.images().await);
         self.send(entries).await?;
         Ok(gathered.map(drop)?)
+    }
+
+    /// What there is to tell of images of nodes that were built at installation.
+    async fn images(&self) -> Vec<Entry> {
+        let files = Box::pin(layering::gather(&self.context.kube)).await;
+        files.into_iter().map(|(name, bytes)| Entry { name, content: Content::Bytes(bytes) }).collect()
     }
 
     async fn send(&self, entries: Vec<Entry>) -> Result<(), LogsError> {

@@ -1,23 +1,28 @@
 //! One installation: simulated hosts up to their restart from the disk, a service, an API, and the controller between them.
 
 use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use assisted_client::{Client, EventFilter};
+use assisted_config::Settings;
 use assisted_controller::{Config, Exit, Intervals, Paths};
 use assisted_service::Clock;
 use assisted_simhost::drive::{self, Target};
 use assisted_simhost::plan::{PULL_SECRET, Plan, Shape};
 use assisted_simhost::simulation::Simulation;
 use assisted_simhost::topology::Topology;
+use assisted_testkit::layering;
 use assisted_wire::cluster::{Cluster, ClusterStatus};
 use assisted_wire::host::{Host, HostStage, HostStatus};
 use assisted_wire::id::ClusterId;
 use assisted_wire::inventory::Inventory;
 use assisted_wire::operation::OperationId;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -35,6 +40,9 @@ pub(crate) fn moved_clock() -> (Arc<AtomicI64>, Clock) {
     let now = move || Timestamp::now() + SignedDuration::from_secs(ahead.load(Ordering::SeqCst));
     (passed, Clock::new(now))
 }
+
+/// Stands in for OpenShift's client: gathers one line.
+const OC: &str = "#!/bin/sh\n[ \"$3 $4 $5\" = \"adm must-gather --dest-dir\" ] && mkdir \"$6\" && echo gathered > \"$6/log\"\n";
 
 /// Simulated seconds per second.
 const SPEED: f64 = 300.0;
@@ -65,10 +73,22 @@ impl Installation {
 
     /// The same with some operators.
     pub(crate) async fn begin_with(operators: &[&str], objects: Value, clock: Clock) -> Self {
+        Self::begin_as(operators, objects, clock, false).await
+    }
+
+    /// Nodes boot images of their own, which somebody tells the service of.
+    pub(crate) async fn begin_in_image_mode() -> Self {
+        Self::begin_as(&[], json!([]), Clock::default(), true).await
+    }
+
+    async fn begin_as(operators: &[&str], objects: Value, clock: Clock, image_mode: bool) -> Self {
         let world = World::start().await;
         world.let_nodes_in().await;
         let kubeconfig = std::fs::read_to_string(world.kube.kubeconfig()).unwrap();
-        let server = Server::start(Files { kubeconfig, objects }, clock).await;
+        let mut settings = Settings::default();
+        settings.layering.preview = image_mode;
+        settings.layering.min_openshift_version = "4.20.0-0".to_owned();
+        let server = Server::start_with(Files { kubeconfig, objects }, clock, Arc::new(settings)).await;
         let (address, service) = (server.address, server.client());
         let operators: Vec<_> = operators.iter().map(|name| json!({"name": name})).collect();
         let cluster = json!({
@@ -77,6 +97,16 @@ impl Installation {
             "olm_operators": operators,
         });
         let id = service.register_cluster(&params(cluster)).await.unwrap().id;
+        if image_mode {
+            let secret = layering::push_secret("kubernetes.io/dockerconfigjson");
+            let objects =
+                [layering::machine_os_config("master"), layering::machine_os_config("worker"), secret];
+            let content = STANDARD.encode(objects.map(|object| object.to_string()).join("\n---\n"));
+            let manifest = json!({"file_name": "images.yaml", "content": content});
+            service.create_manifest(id, &params(manifest)).await.unwrap();
+            let asked = r#"{"onClusterLayering":{"mode":"Enabled","workerBuildLocation":"Bootstrap"}}"#;
+            service.update_cluster_install_config(id, asked).await.unwrap();
+        }
         let infra_env = json!({
             "name": "lab", "openshift_version": "4.20", "pull_secret": PULL_SECRET, "cluster_id": id,
         });
@@ -189,6 +219,13 @@ impl Installation {
     /// A controller's settings, as its Job has them, but fifty times as fast.
     pub(crate) async fn config(&self) -> Config {
         config(&self.world, &self.dir, self.id, &format!("http://{}", self.address)).await
+    }
+
+    /// Gives the controller what it gathers the cluster's logs with.
+    pub(crate) fn can_gather(&self) {
+        let oc = self.dir.path().join("oc");
+        std::fs::write(&oc, OC).unwrap();
+        std::fs::set_permissions(&oc, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// Starts the controller.

@@ -3,6 +3,7 @@
 
 mod badly;
 mod ends;
+mod image_mode;
 mod installation;
 mod kinds;
 mod kubelet;

@@ -44,7 +44,7 @@ impl Layered<'_> {
         let is_master = self.pool == assisted_wire::on_cluster_layering::Pool::Master;
         let deployed = match self.switches() {
             true => Ok(()),
-            false => disk::overwrite_with(device, &found.image, args, auth_file(host), host, intervals).await,
+            false => disk::overwrite(device, &found.image, args, auth_file(host), host, intervals).await,
         };
         let replica = match self.is_embedded() && is_master {
             true => Some(self.replicate(device, &found.answer, image, builds_here).await),

@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use assisted_wire::on_cluster_layering::{BuildLocation, Pool};
 
-pub use bundle::write as write_bundle;
+pub use bundle::{pack as pack_logs, write as write_bundle};
 pub use failure::{Failed, classify_run};
 pub use lock::LockError;
 pub use machine::Machine;

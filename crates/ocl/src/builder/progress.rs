@@ -32,6 +32,9 @@ pub struct Progress {
     /// Bytes of each image's layers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bytes: Vec<(Pool, u64)>,
+    /// How often each pool's build was tried again, in whatever state: what a state counts begins anew with the next one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub retries: Vec<(Pool, u32)>,
 }
 
 /// Percent of the whole at which a state begins; a build's steps fill what lies between building and pushing.
@@ -98,12 +101,14 @@ impl Progress {
         let build = self.of(pool)?;
         let found =
             |list: &[(Pool, String)]| list.iter().find(|(of, _)| *of == pool).map(|(_, value)| value.clone());
+        let retries = self.retries.iter().find(|(of, _)| *of == pool).map_or(0, |(_, count)| *count);
         Some(LayeringBuild {
             pool,
             location,
             host_id: None,
             state: build.state,
-            attempt: build.attempt,
+            // The service takes a smaller number for an older report.
+            attempt: build.attempt.min(1) + retries,
             percent: build.percent,
             step: build.step.clone(),
             rendered_machine_config: build.rendered_machine_config.clone(),
@@ -221,6 +226,12 @@ impl Store {
                 build.attempt += 1;
                 build.error = Some(kept(failed, build.state));
             }
+            for pool in pools {
+                match progress.retries.iter_mut().find(|(of, _)| of == pool) {
+                    Some((_, count)) => *count += 1,
+                    None => progress.retries.push((*pool, 1)),
+                }
+            }
         })
     }
 
@@ -304,6 +315,28 @@ mod tests {
         let events = std::fs::read_to_string(machine.path(EVENTS)).unwrap();
         let states: Vec<_> = events.lines().filter(|line| line.contains("\"master\"")).collect();
         assert!(states.len() == 3 && states[1].contains("\"attempt\":2"), "{states:#?}");
+    }
+
+    #[test]
+    fn what_the_service_is_told_never_counts_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let machine = Machine::at(dir.path(), Tools::default());
+        let store = Store::open(&machine, std::iter::once(Pool::Master)).unwrap();
+        let told = || store.get().record(Pool::Master, BuildLocation::Bootstrap).unwrap().attempt;
+        assert_eq!(told(), 0);
+        let failed = Failed::new(LayeringErrorCode::Pull, "connection reset");
+        let mut all = Vec::new();
+        for state in [BuildState::PullingBase, BuildState::Building, BuildState::Pushing] {
+            store.enter(&[Pool::Master], state).unwrap();
+            all.push((store.get().of(Pool::Master).unwrap().attempt, told()));
+            store.again(&[Pool::Master], &failed).unwrap();
+            all.push((store.get().of(Pool::Master).unwrap().attempt, told()));
+        }
+        // Each state has all of its tries, and the whole build one number that only grows.
+        assert_eq!(all, [(1, 1), (2, 2), (1, 2), (2, 3), (1, 3), (2, 4)]);
+        // A builder that is started anew goes on counting.
+        let left = Store::open(&machine, std::iter::empty()).unwrap().get();
+        assert_eq!(left.record(Pool::Master, BuildLocation::Bootstrap).unwrap().attempt, 4);
     }
 
     #[test]

@@ -17,7 +17,7 @@ const FOLDER: &str = "/var/lib/ocl-scratch";
 const LABEL: &str = "ocl-scratch";
 const PARTITION: &str = "/dev/disk/by-partlabel/ocl-scratch";
 /// The installer of this host writes it once the image is on the disk.
-const DISK: &str = "/run/ocl/disk.json";
+pub(super) const DISK: &str = "/run/ocl/disk.json";
 const DISK_WAIT: Duration = Duration::from_secs(40 * 60);
 const LOOK: Duration = Duration::from_secs(2);
 /// The partition's size: half of the disk, within these.

@@ -11,6 +11,7 @@ mod dns;
 mod events;
 mod files;
 mod generation;
+mod image_mode;
 mod install_config;
 mod installation;
 mod interrupted;

@@ -118,6 +118,8 @@ pub enum OperationId {
     GetImageState,
     GetOnClusterLayering,
     ReportOnClusterLayeringBuild,
+    UploadOnClusterLayeringLogs,
+    DownloadOnClusterLayeringLogs,
     GetMachineOSConfig,
     ListMachines,
     GetMachine,
