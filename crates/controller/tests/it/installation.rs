@@ -7,17 +7,21 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use assisted_client::{Client, EventFilter};
+use assisted_config::Settings;
 use assisted_controller::{Config, Exit, Intervals, Paths};
 use assisted_service::Clock;
 use assisted_simhost::drive::{self, Target};
 use assisted_simhost::plan::{PULL_SECRET, Plan, Shape};
 use assisted_simhost::simulation::Simulation;
 use assisted_simhost::topology::Topology;
+use assisted_testkit::layering::{machine_os_config, push_secret};
 use assisted_wire::cluster::{Cluster, ClusterStatus};
 use assisted_wire::host::{Host, HostStage, HostStatus};
 use assisted_wire::id::ClusterId;
 use assisted_wire::inventory::Inventory;
 use assisted_wire::operation::OperationId;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -40,6 +44,7 @@ pub(crate) fn moved_clock() -> (Arc<AtomicI64>, Clock) {
 const SPEED: f64 = 300.0;
 const LIMIT: Duration = Duration::from_secs(540);
 pub(crate) const VERSION: &str = "4.20.1";
+pub(crate) const SECRET_TYPE: &str = "kubernetes.io/dockerconfigjson";
 
 /// A cluster with OLM's operators, whose hosts are installed and have restarted.
 pub(crate) struct Installation {
@@ -65,10 +70,24 @@ impl Installation {
 
     /// The same with some operators.
     pub(crate) async fn begin_with(operators: &[&str], objects: Value, clock: Clock) -> Self {
+        Self::begin_as(operators, objects, clock, false).await
+    }
+
+    /// The same in image mode, without operators.
+    pub(crate) async fn begin_in_image_mode() -> Self {
+        Self::begin_as(&[], json!([]), Clock::default(), true).await
+    }
+
+    async fn begin_as(operators: &[&str], objects: Value, clock: Clock, image_mode: bool) -> Self {
         let world = World::start().await;
         world.let_nodes_in().await;
         let kubeconfig = std::fs::read_to_string(world.kube.kubeconfig()).unwrap();
-        let server = Server::start(Files { kubeconfig, objects }, clock).await;
+        let mut settings = Settings::default();
+        if image_mode {
+            settings.layering.preview = true;
+            settings.layering.min_openshift_version = "4.20.0-0".to_owned();
+        }
+        let server = Server::start_with(Files { kubeconfig, objects }, clock, settings).await;
         let (address, service) = (server.address, server.client());
         let operators: Vec<_> = operators.iter().map(|name| json!({"name": name})).collect();
         let cluster = json!({
@@ -77,6 +96,15 @@ impl Installation {
             "olm_operators": operators,
         });
         let id = service.register_cluster(&params(cluster)).await.unwrap().id;
+        if image_mode {
+            let objects =
+                [machine_os_config("master"), machine_os_config("worker"), push_secret(SECRET_TYPE)];
+            let text = objects.map(|object| object.to_string()).join("\n---\n");
+            let manifest = json!({"folder": "manifests", "file_name": "os-images.yaml", "content": STANDARD.encode(text)});
+            service.create_manifest(id, &params(manifest)).await.unwrap();
+            let asked = json!({"onClusterLayering": {"mode": "Enabled", "buildTimeoutMinutes": 15}});
+            service.update_cluster_install_config(id, &asked.to_string()).await.unwrap();
+        }
         let infra_env = json!({
             "name": "lab", "openshift_version": "4.20", "pull_secret": PULL_SECRET, "cluster_id": id,
         });

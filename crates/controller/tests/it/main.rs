@@ -3,6 +3,7 @@
 
 mod badly;
 mod ends;
+mod images;
 mod installation;
 mod kinds;
 mod kubelet;

@@ -24,6 +24,7 @@ const KINDS: &[&str] = &[
     "BareMetalHost",
     "Provisioning",
     "MachineConfig",
+    "MachineOSConfig",
     "OperatorGroup",
     "Subscription",
     "InstallPlan",
@@ -277,6 +278,13 @@ impl World {
         if known.is_some_and(|known| known.status) && object["status"].is_object() {
             api.patch_status(&name, &params, &Patch::Apply(&object)).await.unwrap();
         }
+    }
+
+    /// Writes a part of an object's status.
+    pub(crate) async fn patch_status(&self, kind: (&str, &str, &str), name: &str, status: &Value) {
+        let (group, version) = kind.0.split_once('/').unwrap_or(("", kind.0));
+        let objects = self.api(group, version, kind.1, kind.2, None);
+        objects.patch_status(name, &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
     }
 
     /// An object, if it is there.

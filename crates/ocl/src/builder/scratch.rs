@@ -77,7 +77,9 @@ fn folders(machine: &Machine) -> Result<(), Failed> {
 /// Whether something is mounted there.
 pub(crate) fn is_there(machine: &Machine) -> bool {
     let place = machine.name(SCRATCH);
-    let mounts = machine.read("/proc/mounts").unwrap_or_default();
+    // The machine's own: a program in a container has others.
+    let mounts = ["/proc/1/mounts", "/proc/mounts"].iter().find_map(|path| machine.read(path).ok());
+    let mounts = mounts.unwrap_or_default();
     String::from_utf8_lossy(&mounts).lines().any(|line| line.split(' ').nth(1) == Some(&place))
 }
 
