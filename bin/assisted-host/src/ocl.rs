@@ -1,11 +1,11 @@
 //! `assisted-host ocl`: builds the images of a cluster's nodes on its bootstrap host, or on a control plane node (ocl-day1 §B5, §B7).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
 use assisted_base::process::Tools;
-use assisted_ocl::builder::{Builder, Machine, Progress, replicate, stop};
+use assisted_ocl::builder::{Builder, Machine, Progress, lay, replicate, stop};
 use assisted_wire::on_cluster_layering::BuildLocation;
 use clap::{Subcommand, ValueEnum};
 use tokio::signal::unix::{SignalKind, signal};
@@ -37,6 +37,9 @@ enum What {
         /// Where this is
         #[arg(long, value_enum, default_value = "bootstrap")]
         location: Location,
+        /// Folder with what a Job's pod brings, on a control plane node
+        #[arg(long, hide = true)]
+        given: Option<PathBuf>,
     },
     /// Build the image of workers on this control plane node, as the installation's Job does
     #[command(hide = true)]
@@ -86,7 +89,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let sinks = Sinks { journal: false, file: None, stdout: false, stderr: true, verbose: false };
     logging::begin(&sinks, "ocl", "")?;
     match &args.what {
-        What::Run { location } => crate::block_on(build(machine, *location))?,
+        What::Run { location, given } => crate::block_on(build(machine, *location, given.as_deref()))?,
         What::NodeBuild(args) => crate::block_on(args.run(&machine))?,
         What::Replicate { given, image } => crate::block_on(async {
             Ok(replicate(&machine, given, image).await.map(|()| ExitCode::SUCCESS)?)
@@ -97,11 +100,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-async fn build(machine: Machine, location: Location) -> anyhow::Result<ExitCode> {
+async fn build(machine: Machine, location: Location, given: Option<&Path>) -> anyhow::Result<ExitCode> {
     let location = match location {
         Location::Bootstrap => BuildLocation::Bootstrap,
         Location::ControlPlane => BuildLocation::ControlPlane,
     };
+    if let Some(given) = given {
+        lay(&machine, given)?;
+    }
     let builder = Builder::new(machine, location)?;
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
