@@ -45,7 +45,7 @@ pub(crate) async fn prepare(
         return folders(machine);
     }
     std::fs::create_dir_all(machine.path(SCRATCH)).map_err(|error| failed(format!("{SCRATCH}: {error}")))?;
-    if location == BuildLocation::ControlPlane {
+    if location == BuildLocation::ControlPlane && wanted != Scratch::Memory {
         std::fs::create_dir_all(machine.path(FOLDER))
             .map_err(|error| failed(format!("{FOLDER}: {error}")))?;
         let args = ["--bind", &machine.name(FOLDER), &machine.name(SCRATCH)];

@@ -302,7 +302,10 @@ async fn try_end(context: &Context, everything: bool) -> Result<(), PassError> {
         gone(secrets.delete(&name, &DeleteParams::default()).await)?;
     }
     if everything {
-        gone(maps(&kube).delete(CLUSTER_CONFIG, &DeleteParams::default()).await)?;
+        // What all hangs on goes last: until then, whoever comes next does this again.
+        for name in [STATUS, CLUSTER_CONFIG] {
+            gone(maps(&kube).delete(name, &DeleteParams::default()).await)?;
+        }
         info!("what the image of workers was built by is gone");
     }
     Ok(())
