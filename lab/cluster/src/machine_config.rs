@@ -88,16 +88,11 @@ pub fn render(cluster: &Cluster, folder: &str, manifests: &[Value]) -> Result<Re
         hash.update(image.as_deref().unwrap_or_default());
         let digest = hash.finalize();
         let name = format!("rendered-{role}-{}", hex::encode(&digest[..16]));
-        let key = |what: &str| format!("machineconfiguration.openshift.io/{what}");
-        let annotations =
-            json!({key("currentConfig"): name, key("desiredConfig"): name, key("state"): "Done"});
-        config.add_file(ANNOTATIONS, 0o644, Resource::bytes(annotations.to_string()));
+        tell(&mut config, &name, image.as_deref());
         // The config itself holds keys that only its server gives away.
         let mut spec = json!({"config": {"ignition": {"version": VERSION}}});
         if let Some(image) = image {
             spec["osImageURL"] = json!(image);
-            let told = json!({"spec": {"osImageURL": image, "kernelArguments": []}});
-            config.add_file(ENCAPSULATED, 0o600, Resource::bytes(told.to_string()));
             rendered.objects.extend(os_image::objects(role, &name, manifests));
             let whole =
                 json!({"osImageURL": image, "config": serde_json::from_slice::<Value>(&given.to_json()?)?});
@@ -110,6 +105,25 @@ pub fn render(cluster: &Cluster, folder: &str, manifests: &[Value]) -> Result<Re
         rendered.configs.insert(role.to_owned(), config.to_json()?);
     }
     Ok(rendered)
+}
+
+/// Says in a config under which name it is known, and which image its machine boots.
+fn tell(config: &mut Config, name: &str, image: Option<&str>) {
+    config.storage.files.retain(|file| ![ANNOTATIONS, ENCAPSULATED].contains(&file.path.as_str()));
+    let key = |what: &str| format!("machineconfiguration.openshift.io/{what}");
+    let annotations = json!({key("currentConfig"): name, key("desiredConfig"): name, key("state"): "Done"});
+    config.add_file(ANNOTATIONS, 0o644, Resource::bytes(annotations.to_string()));
+    if let Some(image) = image {
+        let told = json!({"spec": {"osImageURL": image, "kernelArguments": []}});
+        config.add_file(ENCAPSULATED, 0o600, Resource::bytes(told.to_string()));
+    }
+}
+
+/// A config that is served, with another image and another name.
+pub fn with_image(config: &[u8], name: &str, image: &str) -> Result<Vec<u8>> {
+    let mut config: Config = serde_json::from_slice(config)?;
+    tell(&mut config, name, Some(image));
+    Ok(config.to_json()?)
 }
 
 fn of_role(cluster: &Cluster, folder: &str, role: &str) -> Result<Config> {

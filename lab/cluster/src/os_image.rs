@@ -19,7 +19,7 @@ pub const BUILT: &str = "machineconfiguration.openshift.io/pre-built-image";
 /// What a node of the lab has started from, as it says itself.
 pub const BOOTED: &str = "lab.example.com/booted-image";
 /// The operator's own MachineConfig for such an image.
-const COMPONENT: &str = "10-prebuiltimage-osimageurl-";
+pub const COMPONENT: &str = "10-prebuiltimage-osimageurl-";
 /// Where the release's own image is told.
 const BASE: &str = "machine-config-osimageurl";
 const BASE_KEY: &str = "baseOSContainerImage";

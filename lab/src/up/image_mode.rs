@@ -42,8 +42,9 @@ impl Lab {
             return Ok(());
         }
         // Machines have no disk that could be given a partition.
+        let location = if self.plan.workers_in_cluster { "ControlPlane" } else { "Bootstrap" };
         let asked = json!({
-            "mode": "Enabled", "scratch": "Memory", "workerBuildLocation": "Bootstrap", "buildTimeoutMinutes": 15,
+            "mode": "Enabled", "scratch": "Memory", "workerBuildLocation": location, "buildTimeoutMinutes": 15,
         });
         self.write_definition(SETTINGS, &asked.to_string())?;
         self.cli.show(&["cluster", "update", NAME, "--on-cluster-layering-file", SETTINGS])?;

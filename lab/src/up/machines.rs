@@ -125,6 +125,7 @@ pub(super) mod tests {
             faults: Vec::new(),
             operators: Vec::new(),
             containerfile: None,
+            workers_in_cluster: false,
             rack: None,
             until: super::super::Until::Installed,
             limit: std::time::Duration::ZERO,

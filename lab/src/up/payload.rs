@@ -78,12 +78,21 @@ fn cluster(plan: &Plan) -> PathBuf {
     plan.program.with_file_name("lab-cluster")
 }
 
+const HOST_PROGRAM: &str = "assisted-host-x86_64";
+
 /// What machines of namespaces run: copies, since a program that runs can't be written over when the release is made.
 pub(super) fn programs(plan: &Plan) -> Result<namespace::MachinePrograms, LabError> {
     let dir = plan.dir.join("machine-programs");
     std::fs::create_dir_all(&dir).map_err(LabError::io(&dir))?;
-    for (program, name) in [(cluster(plan), "lab-cluster"), (plan.program.clone(), "assisted")] {
-        let (from, to) = (stripped(plan, &program, name)?, dir.join(name));
+    let mut copied = vec![
+        (stripped(plan, &cluster(plan), "lab-cluster")?, "lab-cluster"),
+        (stripped(plan, &plan.program, "assisted")?, "assisted"),
+    ];
+    if plan.workers_in_cluster {
+        copied.push((host_programs(plan)?.join(HOST_PROGRAM), "assisted-host"));
+    }
+    for (from, name) in copied {
+        let to = dir.join(name);
         super::forget(&to)?;
         std::fs::copy(&from, &to).map_err(LabError::io(&to))?;
     }
@@ -94,11 +103,10 @@ pub(super) fn programs(plan: &Plan) -> Result<namespace::MachinePrograms, LabErr
 
 /// A folder with the program for hosts under the name that the service looks for.
 pub(super) fn host_programs(plan: &Plan) -> Result<PathBuf, LabError> {
-    const NAME: &str = "assisted-host-x86_64";
-    if plan.host_programs.join(NAME).is_file() {
+    if plan.host_programs.join(HOST_PROGRAM).is_file() {
         return Ok(plan.host_programs.clone());
     }
-    stripped(plan, &plan.host_programs.join("assisted-host"), NAME)?;
+    stripped(plan, &plan.host_programs.join("assisted-host"), HOST_PROGRAM)?;
     Ok(plan.dir.join("programs"))
 }
 

@@ -44,6 +44,8 @@ pub struct Plan {
     pub operators: Vec<Operator>,
     /// Image mode: what is built on top of the release's image for nodes. Machines of namespaces alone can do with it.
     pub containerfile: Option<PathBuf>,
+    /// In image mode, the image of workers is built in the cluster.
+    pub workers_in_cluster: bool,
     /// End once the cluster has this status.
     pub until: Until,
     /// The longest time from the start until the lab has gone as far as it is to go.

@@ -20,6 +20,30 @@ fn processes(cluster: &Cluster, number: usize) -> Vec<String> {
 /// its pool's image, and the cluster has taken the images over.
 #[test]
 fn everything_nodes_start_in_images_that_are_built_while_they_are_installed() {
+    start_in_images(&[]);
+}
+
+/// The same where the image of workers is built in the cluster, by a Job on a control plane node, as it is unless somebody asks otherwise.
+#[test]
+fn everything_workers_start_in_an_image_that_is_built_in_the_cluster() {
+    let cluster = start_in_images(&["--workers-in-cluster"]);
+    cluster.said(&["OS image of pool worker is being built (control-plane)"]);
+    // What it was built by is gone.
+    for kind in ["jobs", "configmaps", "secrets"] {
+        let listed = run(&mut cluster.kubectl(&[
+            "get",
+            kind,
+            "--namespace",
+            "assisted-installer",
+            "--output",
+            "name",
+        ]));
+        let listed = String::from_utf8(listed.stdout).unwrap();
+        assert!(!listed.contains("ocl-"), "{listed}");
+    }
+}
+
+fn start_in_images(more: &[&str]) -> Cluster {
     let names = ["master-0", "master-1", "master-2", "worker-0"];
     // Nobody can have guessed it.
     let nonce = std::fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap().trim().to_owned();
@@ -30,7 +54,7 @@ fn everything_nodes_start_in_images_that_are_built_while_they_are_installed() {
     );
     std::fs::write(&containerfile, user).unwrap();
     let shape = ["--topology", "compact", "--workers", "1", "--image-mode", text(&containerfile)];
-    let cluster = Cluster::install(&shape, &names);
+    let cluster = Cluster::install(&[&shape[..], more].concat(), &names);
 
     // What runs on each node sees what the build has made.
     for (number, name) in names.iter().enumerate() {
@@ -117,6 +141,7 @@ fn everything_nodes_start_in_images_that_are_built_while_they_are_installed() {
         let config = cluster.read(&format!("{name}/ignition/cache.json"));
         assert!(!config.is_empty() && !config.contains(&nonce), "{name}");
     }
+    cluster
 }
 
 /// A step of the Containerfile fails: the cluster is in error with the reason, the log of the build has it and no secret, and once the cluster was

@@ -62,6 +62,9 @@ pub struct Up {
     /// Install the cluster in image mode: the Containerfile of all pools' images, which begins with FROM configs AS final
     #[arg(long, value_name = "CONTAINERFILE", requires = "namespaces")]
     image_mode: Option<PathBuf>,
+    /// In image mode, build the image of workers on a control plane node, once the cluster is there
+    #[arg(long, requires = "image_mode")]
+    workers_in_cluster: bool,
     /// How far to go
     #[arg(long, value_enum, default_value = "installed", value_name = "STATUS")]
     until: Until,
@@ -160,6 +163,7 @@ impl Up {
             faults: self.faults,
             operators: self.operators,
             containerfile: self.image_mode,
+            workers_in_cluster: self.workers_in_cluster,
             until: self.until,
             limit: Duration::from_secs(self.limit * 60),
             stop,

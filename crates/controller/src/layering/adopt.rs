@@ -70,7 +70,8 @@ fn condition<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
     conditions.into_iter().flatten().find(|condition| condition["type"] == name)
 }
 
-fn holds(object: &Value, name: &str) -> bool {
+/// Whether a condition of an object holds.
+pub(super) fn holds(object: &Value, name: &str) -> bool {
     condition(object, name).is_some_and(|condition| condition["status"] == "True")
 }
 

@@ -1,7 +1,8 @@
-//! Images of nodes that were built during the installation: whether the cluster has taken them over as its own, and whether its nodes
-//! have booted them (ocl-day1 §B8).
+//! Images of nodes that are built during the installation: that of workers is built here, in the cluster (ocl-day1 §B7); then whether the
+//! cluster has taken them over as its own, and whether its nodes have booted them (§B8).
 
 mod adopt;
+mod build;
 mod gather;
 
 use assisted_base::error::chain;
@@ -19,8 +20,12 @@ use tracing::{info, warn};
 
 use crate::cluster::{MACHINE_CONFIG, MACHINE_CONFIG_POOL, MACHINE_OS_CONFIG, is_absent, proxies, status};
 use crate::context::{Context, ImagesEnd};
+use crate::error::ReconcileError;
 use crate::wait::poll_until;
 use adopt::{Adoption, Facts, NodeFacts};
+use build::Work;
+
+pub(crate) use build::PODS;
 
 pub(crate) use gather::gather;
 
@@ -36,11 +41,22 @@ enum PassError {
     Hosts(#[source] Box<assisted_client::Error>),
     #[error("the cluster's API did not answer as it should")]
     Kube(#[source] Box<kube::Error>),
+    #[error(transparent)]
+    Administrator(Box<ReconcileError>),
+    /// No other pass will build it.
+    #[error("{why}")]
+    Hopeless { code: LayeringErrorCode, why: String },
 }
 
 impl From<kube::Error> for PassError {
     fn from(error: kube::Error) -> Self {
         Self::Kube(Box::new(error))
+    }
+}
+
+impl From<ReconcileError> for PassError {
+    fn from(error: ReconcileError) -> Self {
+        Self::Administrator(Box::new(error))
     }
 }
 
@@ -53,9 +69,14 @@ pub(crate) fn are_awaited(install_config_overrides: &str) -> bool {
 
 /// Follows the images until each is the cluster's own, or has failed. There is nothing to do where there are none.
 pub(crate) async fn follow(context: &Context, stop: &CancellationToken) {
-    if let Some(end) = watch(context, stop).await {
-        info!(?end, "nothing is left to do for images of nodes");
-        *context.images.lock() = Some(end);
+    let mut work = Work::default();
+    let end = Box::pin(watch(context, stop, &mut work)).await;
+    match end {
+        Some(end) => {
+            info!(?end, "nothing is left to do for images of nodes");
+            *context.images.lock() = Some(end);
+        }
+        None => build::abandon(context, &mut work).await,
     }
 }
 
@@ -103,7 +124,7 @@ pub(crate) async fn give_up(context: &Context) {
 }
 
 /// `None` when it was stopped.
-async fn watch(context: &Context, stop: &CancellationToken) -> Option<ImagesEnd> {
+async fn watch(context: &Context, stop: &CancellationToken, work: &mut Work) -> Option<ImagesEnd> {
     let images = match client(context).await {
         Ok(images) => images,
         Err(error) => {
@@ -113,7 +134,7 @@ async fn watch(context: &Context, stop: &CancellationToken) -> Option<ImagesEnd>
         }
     };
     let end = poll_until(stop, context.config.intervals.resync, None, async || {
-        match pass(context, &images).await {
+        match pass(context, &images, work).await {
             Ok(end) => end,
             // A service that knows nothing of images.
             Err(PassError::Service(LayeringError::Refused { status, .. }))
@@ -131,18 +152,34 @@ async fn watch(context: &Context, stop: &CancellationToken) -> Option<ImagesEnd>
 }
 
 /// One pass; how the images have ended, when nothing is left to do.
-async fn pass(context: &Context, images: &Layering) -> Result<Option<ImagesEnd>, PassError> {
+async fn pass(context: &Context, images: &Layering, work: &mut Work) -> Result<Option<ImagesEnd>, PassError> {
     let Some(state) = images.state().await? else { return Ok(Some(Ok(()))) };
     let (mut done, mut end) = (true, Ok(()));
     for build in state.builds {
+        let in_cluster = build.location == BuildLocation::ControlPlane;
         done &= match build.state {
             BuildState::Failed => {
+                if in_cluster {
+                    build::end(context, work).await;
+                }
                 end = end.and_then(|()| Err(failure(&build)));
                 true
             }
-            BuildState::Ready => build.adopted || adopt(context, images, build).await?,
-            _ if build.location == BuildLocation::ControlPlane => refuse(images, build).await?,
-            _ => false,
+            BuildState::Ready => {
+                let is_over = build.adopted
+                    || Box::pin(build::is_everywhere(context, images, &build)).await?
+                        && adopt(context, images, build).await?;
+                if is_over && in_cluster {
+                    build::clean(context, work).await;
+                }
+                is_over
+            }
+            _ => {
+                if in_cluster {
+                    Box::pin(build::pass(context, images, build, work)).await?;
+                }
+                false
+            }
         };
     }
     Ok(done.then_some(end))
@@ -151,22 +188,6 @@ async fn pass(context: &Context, images: &Layering) -> Result<Option<ImagesEnd>,
 fn failure(build: &LayeringBuild) -> String {
     let code = build.error_code.map_or("unknown", LayeringErrorCode::as_str);
     format!("pool {}: {code}: {}", build.pool, build.error.as_deref().unwrap_or_default())
-}
-
-/// Nobody builds on control plane nodes yet: hosts that would wait for it are told at once.
-async fn refuse(images: &Layering, build: LayeringBuild) -> Result<bool, PassError> {
-    let why = "images can't be built on the control plane by this version: set workerBuildLocation to Bootstrap, and install again";
-    warn!(pool = %build.pool, why);
-    let failed = LayeringBuild {
-        state: BuildState::Failed,
-        attempt: build.attempt.max(1),
-        error: Some(why.to_owned()),
-        error_code: Some(LayeringErrorCode::BuildInfra),
-        ..build
-    };
-    images.report(failed, Vec::new()).await?;
-    // The next pass finds it failed.
-    Ok(false)
 }
 
 async fn adopt(context: &Context, images: &Layering, build: LayeringBuild) -> Result<bool, PassError> {

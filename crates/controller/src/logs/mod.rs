@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::context::Context;
-use crate::layering;
+use crate::layering::{self, PODS};
 use crate::wait::{pause, poll_until};
 
 use archive::{Content, Entry};
@@ -135,6 +135,25 @@ impl Logs<'_> {
         Ok(pods.logs(name, &params).await?)
     }
 
+    /// What builders of node images have written, as far as their pods are there.
+    async fn of_builders(&self) -> Vec<Entry> {
+        let pods = Api::<Pod>::namespaced(self.context.kube.clone(), &self.context.config.namespace);
+        let found = pods.list(&ListParams::default().labels(PODS)).await;
+        let found = found.map_err(|error| warn!(error = chain(&error), "builders of images are not known"));
+        let mut entries = Vec::new();
+        for name in found.into_iter().flatten().map(|pod| pod.name_any()) {
+            let params = LogParams { limit_bytes: Some(LONGEST), ..LogParams::default() };
+            match pods.logs(&name, &params).await {
+                Ok(log) => entries.push(Entry {
+                    name: format!("ocl/{name}.log"),
+                    content: Content::Bytes(log.into_bytes()),
+                }),
+                Err(error) => warn!(pod = name, error = chain(&error), "its log can't be had"),
+            }
+        }
+        entries
+    }
+
     async fn upload_own(&self) -> Result<(), LogsError> {
         let own = Entry { name: LOG.to_owned(), content: self.own().await };
         self.send(vec![own]).await
@@ -160,6 +179,7 @@ impl Logs<'_> {
         if let Ok(path) = &gathered {
             entries.push(Entry { name: name(path), content: Content::File(path.clone()) });
         }
+        entries.extend(self.of_builders().await);
         entries.push(Entry { name: LOG.to_owned(), content: self.own().await });
         entries.extend(self.images().await);
         self.send(entries).await?;

@@ -158,7 +158,7 @@ async fn images_become_the_clusters_own() {
 }
 
 async fn become_own() {
-    let one = Installation::begin_in_image_mode().await;
+    let one = Installation::begin_in_image_mode("Bootstrap").await;
     let world = &one.world;
     let following = one.controller(|_| {}).await;
     let nodes = one.with_nodes().await;
@@ -230,7 +230,7 @@ async fn a_node_in_another_image_ends_the_installation() {
 }
 
 async fn another_image() {
-    let one = Installation::begin_in_image_mode().await;
+    let one = Installation::begin_in_image_mode("Bootstrap").await;
     one.can_gather();
     let following = one.controller(|_| {}).await;
     let nodes = one.with_nodes().await;
@@ -256,7 +256,7 @@ async fn everything_images_that_are_not_taken_over_in_time_end_the_installation(
 }
 
 async fn too_late() {
-    let one = Installation::begin_in_image_mode().await;
+    let one = Installation::begin_in_image_mode("Bootstrap").await;
     one.can_gather();
     let following = one.controller(|config| config.intervals.adoption_limit = Duration::from_secs(3)).await;
     one.with_nodes().await;

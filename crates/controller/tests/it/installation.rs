@@ -15,7 +15,7 @@ use assisted_simhost::drive::{self, Target};
 use assisted_simhost::plan::{PULL_SECRET, Plan, Shape};
 use assisted_simhost::simulation::Simulation;
 use assisted_simhost::topology::Topology;
-use assisted_testkit::layering;
+use assisted_testkit::layering::{machine_os_config, push_secret};
 use assisted_wire::cluster::{Cluster, ClusterStatus};
 use assisted_wire::host::{Host, HostStage, HostStatus};
 use assisted_wire::id::ClusterId;
@@ -48,6 +48,7 @@ const OC: &str = "#!/bin/sh\n[ \"$3 $4 $5\" = \"adm must-gather --dest-dir\" ] &
 const SPEED: f64 = 300.0;
 const LIMIT: Duration = Duration::from_secs(540);
 pub(crate) const VERSION: &str = "4.20.1";
+pub(crate) const SECRET_TYPE: &str = "kubernetes.io/dockerconfigjson";
 
 /// A cluster with OLM's operators, whose hosts are installed and have restarted.
 pub(crate) struct Installation {
@@ -73,22 +74,22 @@ impl Installation {
 
     /// The same with some operators.
     pub(crate) async fn begin_with(operators: &[&str], objects: Value, clock: Clock) -> Self {
-        Self::begin_as(operators, objects, clock, false).await
+        Self::begin_as(operators, objects, clock, None).await
     }
 
-    /// Nodes boot images of their own, which somebody tells the service of.
-    pub(crate) async fn begin_in_image_mode() -> Self {
-        Self::begin_as(&[], json!([]), Clock::default(), true).await
+    /// In image mode, without operators; `location` is where workers' images are built.
+    pub(crate) async fn begin_in_image_mode(location: &str) -> Self {
+        Self::begin_as(&[], json!([]), Clock::default(), Some(location)).await
     }
 
-    async fn begin_as(operators: &[&str], objects: Value, clock: Clock, image_mode: bool) -> Self {
+    async fn begin_as(operators: &[&str], objects: Value, clock: Clock, image_mode: Option<&str>) -> Self {
         let world = World::start().await;
         world.let_nodes_in().await;
         let kubeconfig = std::fs::read_to_string(world.kube.kubeconfig()).unwrap();
         let mut settings = Settings::default();
-        settings.layering.preview = image_mode;
+        settings.layering.preview = image_mode.is_some();
         settings.layering.min_openshift_version = "4.20.0-0".to_owned();
-        let server = Server::start_with(Files { kubeconfig, objects }, clock, Arc::new(settings)).await;
+        let server = Server::start_with(Files { kubeconfig, objects }, clock, settings).await;
         let (address, service) = (server.address, server.client());
         let operators: Vec<_> = operators.iter().map(|name| json!({"name": name})).collect();
         let cluster = json!({
@@ -97,15 +98,16 @@ impl Installation {
             "olm_operators": operators,
         });
         let id = service.register_cluster(&params(cluster)).await.unwrap().id;
-        if image_mode {
-            let secret = layering::push_secret("kubernetes.io/dockerconfigjson");
+        if let Some(location) = image_mode {
             let objects =
-                [layering::machine_os_config("master"), layering::machine_os_config("worker"), secret];
-            let content = STANDARD.encode(objects.map(|object| object.to_string()).join("\n---\n"));
-            let manifest = json!({"file_name": "images.yaml", "content": content});
+                [machine_os_config("master"), machine_os_config("worker"), push_secret(SECRET_TYPE)];
+            let text = objects.map(|object| object.to_string()).join("\n---\n");
+            let manifest = json!({"folder": "manifests", "file_name": "os-images.yaml", "content": STANDARD.encode(text)});
             service.create_manifest(id, &params(manifest)).await.unwrap();
-            let asked = r#"{"onClusterLayering":{"mode":"Enabled","workerBuildLocation":"Bootstrap"}}"#;
-            service.update_cluster_install_config(id, asked).await.unwrap();
+            let asked = json!({"onClusterLayering": {
+                "mode": "Enabled", "workerBuildLocation": location, "buildTimeoutMinutes": 15,
+            }});
+            service.update_cluster_install_config(id, &asked.to_string()).await.unwrap();
         }
         let infra_env = json!({
             "name": "lab", "openshift_version": "4.20", "pull_secret": PULL_SECRET, "cluster_id": id,

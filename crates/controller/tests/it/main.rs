@@ -4,6 +4,7 @@
 mod badly;
 mod ends;
 mod image_mode;
+mod images;
 mod installation;
 mod kinds;
 mod kubelet;

@@ -70,19 +70,19 @@ impl Generator for Files {
 pub(crate) struct Server {
     data: TempDir,
     clock: Clock,
+    settings: Settings,
     files: Arc<Files>,
-    settings: Arc<Settings>,
     pub(crate) address: SocketAddr,
     running: Option<Running>,
 }
 
 impl Server {
     pub(crate) async fn start(files: Files, clock: Clock) -> Self {
-        Self::start_with(files, clock, Arc::default()).await
+        Self::start_with(files, clock, Settings::default()).await
     }
 
     /// The same with other settings.
-    pub(crate) async fn start_with(files: Files, clock: Clock, settings: Arc<Settings>) -> Self {
+    pub(crate) async fn start_with(files: Files, clock: Clock, settings: Settings) -> Self {
         let data = tempfile::tempdir().unwrap();
         let address = ([127, 0, 0, 1], 0).into();
         let mut server = Self { data, clock, files: Arc::new(files), settings, address, running: None };
@@ -92,7 +92,7 @@ impl Server {
 
     /// Starts at the address that it had, with the data that it had.
     pub(crate) async fn come_back(&mut self) {
-        let settings = &*self.settings;
+        let settings = &self.settings;
         let database = format!("sqlite:{}", self.data.path().join("test.db").display());
         let store = Store::open(&database).await.unwrap();
         let blob = Blob::open(self.data.path().join("files")).await.unwrap();

@@ -288,6 +288,13 @@ impl World {
         }
     }
 
+    /// Writes a part of an object's status.
+    pub(crate) async fn patch_status(&self, kind: (&str, &str, &str), name: &str, status: &Value) {
+        let (group, version) = kind.0.split_once('/').unwrap_or(("", kind.0));
+        let objects = self.api(group, version, kind.1, kind.2, None);
+        objects.patch_status(name, &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
+    }
+
     /// An object, if it is there.
     pub(crate) async fn get(
         &self,

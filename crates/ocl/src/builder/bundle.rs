@@ -153,6 +153,24 @@ fn disk(machine: &Machine) -> Option<String> {
     told["device"].as_str().map(str::to_owned)
 }
 
+/// What the folder tells of a pool's image: its Containerfile, and what the builds wrote.
+///
+/// # Errors
+/// When the folder can't be read.
+pub fn read_logs(machine: &Machine, pool: Pool) -> io::Result<Vec<(String, String)>> {
+    let begins = [format!("Containerfile.{pool}"), format!("build-{pool}-"), format!("push-{pool}-")];
+    let mut logs = Vec::new();
+    for entry in fs::read_dir(machine.path(DIR))?.flatten().take(MOST_FILES) {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if begins.iter().any(|begin| name.starts_with(begin.as_str())) {
+            let text = machine.read(&format!("{DIR}/{name}"))?;
+            logs.push((name, String::from_utf8_lossy(&text).into_owned()));
+        }
+    }
+    logs.sort();
+    Ok(logs)
+}
+
 /// Names and images of what was rendered, and what differs; of the contents nothing.
 fn write_rendered(machine: &Machine) -> io::Result<()> {
     let Ok(Some(progress)) = Progress::read(machine) else { return Ok(()) };
@@ -232,6 +250,9 @@ mod tests {
             assert!(!text.contains("hunter2"), "{name}");
             assert!(text.len() < 6 << 20, "{name}");
         }
+        let logs = read_logs(&machine, Pool::Master).unwrap();
+        assert_eq!(logs.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["build-master-1.log"]);
+        assert!(read_logs(&machine, Pool::Worker).unwrap().is_empty());
         let log = fs::read_to_string(machine.path(format!("{DIR}/build-master-1.log"))).unwrap();
         assert!(log.starts_with("begin") && log.ends_with("end") && log.contains("are left out"));
     }

@@ -99,9 +99,10 @@ impl Progress {
     /// The record of a pool, as it is reported to the service.
     pub fn record(&self, pool: Pool, location: BuildLocation) -> Option<LayeringBuild> {
         let build = self.of(pool)?;
+        // A status counts the attempts at its state; a record, which must not go back, those at the whole.
+        let retries = self.retries.iter().find(|(of, _)| *of == pool).map_or(0, |(_, count)| *count);
         let found =
             |list: &[(Pool, String)]| list.iter().find(|(of, _)| *of == pool).map(|(_, value)| value.clone());
-        let retries = self.retries.iter().find(|(of, _)| *of == pool).map_or(0, |(_, count)| *count);
         Some(LayeringBuild {
             pool,
             location,
@@ -306,6 +307,11 @@ mod tests {
         assert_eq!((build.state, build.attempt, build.percent), (BuildState::Building, 2, 40));
         assert!(!build.step.as_ref().unwrap().contains("hunter2"));
         assert!(left.end().is_none());
+        // The service takes no record of an earlier attempt.
+        store.enter(&[Pool::Master], BuildState::Pushing).unwrap();
+        assert_eq!(store.get().of(Pool::Master).unwrap().attempt, 1);
+        assert_eq!(store.get().record(Pool::Master, BuildLocation::Bootstrap).unwrap().attempt, 2);
+        assert_eq!(store.get().record(Pool::Worker, BuildLocation::Bootstrap).unwrap().attempt, 1);
         store.fail(&Failed::for_good(LayeringErrorCode::Cancelled, "stopped")).unwrap();
         let failed = store.get().end().unwrap().unwrap_err();
         assert_eq!(failed.to_string(), "cancelled: stopped");
@@ -314,7 +320,7 @@ mod tests {
         assert!(record.completed_at.is_some());
         let events = std::fs::read_to_string(machine.path(EVENTS)).unwrap();
         let states: Vec<_> = events.lines().filter(|line| line.contains("\"master\"")).collect();
-        assert!(states.len() == 3 && states[1].contains("\"attempt\":2"), "{states:#?}");
+        assert!(states.len() == 4 && states[1].contains("\"attempt\":2"), "{states:#?}");
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub(crate) async fn prepare(
         return folders(machine);
     }
     std::fs::create_dir_all(machine.path(SCRATCH)).map_err(|error| failed(format!("{SCRATCH}: {error}")))?;
-    if location == BuildLocation::ControlPlane {
+    if location == BuildLocation::ControlPlane && wanted != Scratch::Memory {
         std::fs::create_dir_all(machine.path(FOLDER))
             .map_err(|error| failed(format!("{FOLDER}: {error}")))?;
         let args = ["--bind", &machine.name(FOLDER), &machine.name(SCRATCH)];
@@ -77,7 +77,9 @@ fn folders(machine: &Machine) -> Result<(), Failed> {
 /// Whether something is mounted there.
 pub(crate) fn is_there(machine: &Machine) -> bool {
     let place = machine.name(SCRATCH);
-    let mounts = machine.read("/proc/mounts").unwrap_or_default();
+    // The machine's own: a program in a container has others.
+    let mounts = ["/proc/1/mounts", "/proc/mounts"].iter().find_map(|path| machine.read(path).ok());
+    let mounts = mounts.unwrap_or_default();
     String::from_utf8_lossy(&mounts).lines().any(|line| line.split(' ').nth(1) == Some(&place))
 }
 

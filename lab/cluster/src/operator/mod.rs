@@ -59,7 +59,11 @@ async fn pass(
     if let Err(error) = olm::bring(&node.outcomes, kube, applier, brought).await {
         warn!(error = format!("{error:#}"), "operators of subscriptions have to wait");
     }
-    if let Err(error) = os_images::seed(kube).await {
+    let images = async {
+        os_images::render(kube).await?;
+        os_images::seed(kube).await
+    };
+    if let Err(error) = images.await {
         warn!(error = format!("{error:#}"), "images of nodes have to wait");
     }
     objects::report(&node.cluster, &nodes, kube, applier, reported).await

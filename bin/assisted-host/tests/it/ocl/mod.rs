@@ -87,6 +87,49 @@ fn a_build_goes_on_after_a_power_cut() {
     assert_eq!(host.status()["builds"][0]["state"], "Ready");
 }
 
+/// A control plane node has its registry by its own configuration: what is built there is added to it, and nothing else of the build stays.
+/// A builder that was killed goes on.
+#[test]
+fn a_control_plane_node_builds_for_workers() {
+    let host = Host::new();
+    host.make_release();
+    host.write_node_input(GOOD);
+    let port = host.port();
+    let script = format!(
+        "mkdir -p /etc/ocl-registry /var/lib/ocl-registry /var/lib/kubelet\ncp /opt/openshift/ocl/registry/* /etc/ocl-registry/\n\
+         rm -rf /opt/openshift/ocl\nmv /root/.docker/config.json /var/lib/kubelet/\n\
+         podman run --detach --name ocl-registry --net=host --security-opt=label=disable --volume /var/lib/ocl-registry:/var/lib/registry \
+         --volume /etc/ocl-registry:/etc/registry:ro --entrypoint /usr/bin/distribution $REGISTRY/lab/registry:1 serve /etc/registry/config-ro.yaml\n\
+         RUN='run --location control-plane --given /shared/ocl'\n\
+         for state in pulling-base pushing; do\n  fails env ASSISTED_DIE_AFTER=\"1 build $state\" $OCL $RUN 2> /shared/err\n  \
+         grep -q \"died after: build $state\" /shared/err\ndone\n\
+         $OCL $RUN 2> /shared/err\n$OCL $RUN 2> /shared/err\n$OCL status > /shared/status\n\
+         digest=$(sed -n 's/.*\"digest\": \"\\(.*\\)\".*/\\1/p' /shared/status)\n\
+         podman run --rm --net=host --authfile /var/lib/kubelet/config.json --entrypoint /bin/cat \
+         localhost:{port}/ocl/os-image-worker@$digest /usr/share/ocl-nonce /etc/baked\n\
+         podman container exists ocl-registry\nfails podman container exists ocl-build-rw\nfails grep ocl-scratch /proc/mounts\n\
+         fails test -e /var/lib/ocl-scratch\nfails test -e /opt/openshift/ocl/secrets\nfails test -e /opt/openshift/ocl/pass1\n\
+         test -s /var/log/ocl/Containerfile.worker\n\
+         $OCL replicate --given /shared/ocl --image api-int.c.d.example.com:{port}/ocl/os-image-worker@$digest 2> /shared/err\n\
+         grep -q \"\\\"ocl/os-image-worker\\\":\\\"$digest\\\"\" /etc/ocl-registry/wanted.json\n"
+    );
+    let told = host.run(&script);
+    assert!(told.contains("4711\nyes"), "{told}");
+    let status: serde_json::Value = serde_json::from_str(&host.read("shared/status")).unwrap();
+    let build = &status["builds"][0];
+    assert_eq!(
+        (build["pool"].as_str(), build["state"].as_str()),
+        (Some("worker"), Some("Ready")),
+        "{status:#}"
+    );
+    assert_eq!(build["rendered_machine_config"], "rendered-worker-1");
+    let image = build["image"].as_str().unwrap();
+    assert!(
+        image.starts_with(&format!("api-int.c.d.example.com:{port}/ocl/os-image-worker@sha256:")),
+        "{image}"
+    );
+}
+
 struct Case {
     name: &'static str,
     code: &'static str,

@@ -84,10 +84,10 @@ impl Files {
         let mut of_hosts: BTreeMap<HostId, Vec<(String, Key)>> = BTreeMap::new();
         for (key, _) in self.blob.list(&key(id, "logs")?).await? {
             let parts: Vec<_> = key.as_str().split('/').collect();
-            let (folder, file) = match parts.as_slice() {
-                &[_, _, folder, file] => (folder, file),
+            let (folder, file) = match *parts.as_slice() {
+                [_, _, folder, file] => (folder, file),
                 // Of the build of a pool's image.
-                &[_, _, folder, pool, file] => {
+                [_, _, folder, pool, file] => {
                     entries.push(Entry::File { name: format!("{folder}_{pool}_{file}"), key });
                     continue;
                 }
