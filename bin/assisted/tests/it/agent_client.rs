@@ -202,7 +202,7 @@ fn the_environment_of_an_iso_may_name_the_embedded_database() {
         ("DEPLOY_TARGET", "onprem"),
         ("INSTALL_INVOKER", "agent-installer"),
         ("STORAGE", "filesystem"),
-        ("ASSISTED_DATABASE", &database),
+        ("ASSISTED_DATABASE", database.as_str()),
     ];
     let service = Service::start_with_env(&environment);
     let (cluster, _) = service.cluster("demo");

@@ -60,7 +60,7 @@ impl Kubelet {
         if is_wanted == Some(false) {
             return Ok(None);
         }
-        let request: TokenRequest = serde_json::from_value(json!({"spec": {
+        let request: TokenRequest = serde_json::from_value(json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {
             "audiences": [], "expirationSeconds": 3607,
             "boundObjectRef": {"apiVersion": "v1", "kind": "Pod", "name": pod.name_any(), "uid": pod.uid()},
         }}))

@@ -247,6 +247,10 @@ fn ipxe_without_tls_has_routes_of_its_own() {
     let config = config(&json!({"spec": {"iPXEHTTPRoute": "enabled"}}));
     let desired = make(&config, &openshift()).unwrap();
     let route = find(&desired, "Route", "assisted-image-service-ipxe").unwrap();
+    for name in ["assisted-service", "assisted-image-service", "assisted-image-service-ipxe"] {
+        let annotations = &find(&desired, "Route", name).unwrap()["metadata"]["annotations"];
+        assert_eq!(annotations["haproxy.router.openshift.io/timeout"], "120s", "{name}");
+    }
     assert_eq!(route["spec"]["host"], "images.apps.example.com");
     assert_eq!(route["spec"]["port"]["targetPort"], "assisted-image-service-http");
     assert!(route["spec"]["tls"].is_null());
@@ -297,6 +301,10 @@ fn ingresses_have_a_certificate() {
     let ingress = find(&desired, "Ingress", "assisted-service").unwrap();
     assert_eq!(ingress["spec"]["tls"][0]["secretName"], "assisted-service-ingress");
     assert_eq!(ingress["spec"]["ingressClassName"], "nginx");
+    // Logs are uploaded through it, and images downloaded.
+    let annotations = &ingress["metadata"]["annotations"];
+    assert_eq!(annotations["nginx.ingress.kubernetes.io/proxy-body-size"], "0");
+    assert_eq!(annotations["nginx.ingress.kubernetes.io/proxy-buffering"], "off");
     // Whoever brings a certificate keeps it.
     let foreign = Facts {
         ingress_certificate: IngressCertificate::Foreign { authorities: String::new() },
