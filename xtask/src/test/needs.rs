@@ -54,7 +54,7 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-controller", "etcd", &[KUBERNETES]),
     of("assisted-installer", "etcd", &[PROGRAMS, KUBERNETES]),
     of("assisted-crd", "etcd", &[KUBERNETES]),
-    of("assisted-kubeapi", "etcd", &[PROGRAMS, KUBERNETES]),
+    as_root("assisted-kubeapi", "bubblewrap, etcd, iproute2, xorriso", &[PROGRAMS, KUBERNETES]),
     of("assisted-capi", "etcd, docker-registry, ignition-validate, jq", &[KUBERNETES, CLUSTER_API]),
     of(
         "assisted-service",

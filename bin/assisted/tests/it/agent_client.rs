@@ -187,3 +187,25 @@ fn a_cluster_that_is_there_is_imported() {
     assert_eq!((&cluster["kind"], &cluster["status"]), (&json!("AddHostsCluster"), &json!("adding-hosts")));
     assert_eq!(cluster["status_info"], "cluster is adding hosts to existing OCP cluster");
 }
+
+#[test]
+fn the_environment_of_an_iso_may_name_the_embedded_database() {
+    let kept = tempfile::tempdir().unwrap();
+    let database = format!("sqlite:{}", kept.path().join("assisted.db").display());
+    // Nobody listens where PostgreSQL would be.
+    let environment = [
+        ("DB_HOST", "127.0.0.1"),
+        ("DB_NAME", "installer"),
+        ("DB_PASS", "admin"),
+        ("DB_PORT", "1"),
+        ("DB_USER", "admin"),
+        ("DEPLOY_TARGET", "onprem"),
+        ("INSTALL_INVOKER", "agent-installer"),
+        ("STORAGE", "filesystem"),
+        ("ASSISTED_DATABASE", database.as_str()),
+    ];
+    let service = Service::start_with_env(&environment);
+    let (cluster, _) = service.cluster("demo");
+    let service = Service::on_with_env(service.stop(), &environment);
+    assert_eq!(service.json(&["cluster", "list"])[0]["id"], cluster.as_str());
+}

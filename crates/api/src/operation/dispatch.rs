@@ -7,6 +7,7 @@ use assisted_wire::infra_env::InfraEnvCreateParams;
 use assisted_wire::operation::{OperationId, name};
 use assisted_wire::rack::{MachineBootParams, MachinePowerParams};
 use assisted_wire::support_level::FeatureSupportLevelId;
+use assisted_wire::version::ReleaseImageParams;
 use http::StatusCode;
 
 use super::call::Call;
@@ -53,6 +54,13 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         Id::SetIgnoredValidations => {
             let ignored = call.body_or_default().await?;
             call.json(service.clusters().set_ignored_validations(caller, call.cluster_id()?, ignored)).await
+        }
+        Id::GetClusterMirrorRegistry => {
+            call.json(service.clusters().get_mirror_registry(caller, call.cluster_id()?)).await
+        }
+        Id::SetClusterMirrorRegistry => {
+            let mirrors = call.body().await?;
+            call.json(service.clusters().replace_mirror_registry(caller, call.cluster_id()?, mirrors)).await
         }
         Id::GetClusterUISettings => {
             call.json(service.clusters().get_ui_settings(caller, call.cluster_id()?)).await
@@ -163,6 +171,14 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         }
         Id::GetImageState => {
             call.json(service.infra_envs().get_image_state(caller, call.infra_env_id()?)).await
+        }
+        Id::GetInfraEnvMirrorRegistry => {
+            call.json(service.infra_envs().get_mirror_registry(caller, call.infra_env_id()?)).await
+        }
+        Id::SetInfraEnvMirrorRegistry => {
+            let mirrors = call.body().await?;
+            call.json(service.infra_envs().replace_mirror_registry(caller, call.infra_env_id()?, mirrors))
+                .await
         }
         Id::RegenerateInfraEnvSigningKey => {
             call.empty(service.infra_envs().regenerate_signing_key(caller, call.infra_env_id()?)).await
@@ -323,6 +339,10 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         Id::ListSupportedOpenshiftVersions => {
             let query = query::list_openshift_versions(params);
             call.json(service.catalogue().list_supported_openshift_versions(caller, query)).await
+        }
+        Id::ReadReleaseImage => {
+            let ReleaseImageParams { url, pull_secret } = call.body().await?;
+            call.json(service.catalogue().release_image(&url, &pull_secret)).await
         }
         Id::ListReleaseSources => call.json(service.catalogue().list_release_sources(caller)).await,
         Id::GetSupportedFeatures => {

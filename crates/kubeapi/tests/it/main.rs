@@ -10,5 +10,6 @@ mod fixture;
 mod host;
 mod hub;
 mod infra_env;
+mod node;
 mod operator;
 mod rbac;

@@ -43,13 +43,16 @@ const SILENCE: Duration = Duration::from_secs(330);
 /// Kinds that the controllers write or read, as the API server counts requests for them.
 const COUNTED: &[&str] = &[
     "agents",
+    "agentclassifications",
     "agentclusterinstalls",
+    "baremetalhosts",
     "clusterdeployments",
     "clusterimagesets",
     "configmaps",
     "events",
     "infraenvs",
     "nmstateconfigs",
+    "preprovisioningimages",
     "secrets",
 ];
 

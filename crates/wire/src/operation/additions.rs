@@ -6,10 +6,12 @@ use crate::action::PendingActionList;
 use crate::host::Host;
 use crate::image_state::ImageState;
 use crate::live::EVENT_STREAM;
+use crate::mirror_registry::MirrorRegistry;
 use crate::on_cluster_layering::{LayeringReport, LayeringState};
 use crate::operator_assessment::{OperatorAssessmentList, OperatorDescriptionList};
 use crate::rack::{MachineBootParams, MachineCreateParams, MachineList, MachinePowerParams, RackMachine};
 use crate::validation::ValidationList;
+use crate::version::{ReleaseImage, ReleaseImageParams};
 use crate::work::WorkList;
 
 /// Administrators who may see.
@@ -374,6 +376,81 @@ pub(super) const OPERATIONS: &[Operation] = &[
         body: Some(Body::required::<MachineBootParams>("machine-boot-params")),
         success: &[Success::json::<RackMachine>(202)],
         errors: &[400, 401, 403, 404, 405, 409, 500],
+        deprecated: false,
+        consumes: None,
+        produces: None,
+    },
+    Operation {
+        id: OperationId::GetClusterMirrorRegistry,
+        name: "v2GetClusterMirrorRegistry",
+        method: Method::Get,
+        path: "/v2/clusters/{cluster_id}/mirror-registry",
+        tags: &["installer"],
+        security: &[READER],
+        params: &[CLUSTER_ID],
+        body: None,
+        success: &[Success::json::<MirrorRegistry>(200)],
+        errors: &[401, 403, 404, 405, 500],
+        deprecated: false,
+        consumes: None,
+        produces: None,
+    },
+    Operation {
+        id: OperationId::SetClusterMirrorRegistry,
+        name: "v2SetClusterMirrorRegistry",
+        method: Method::Put,
+        path: "/v2/clusters/{cluster_id}/mirror-registry",
+        tags: &["installer"],
+        security: &[WRITER],
+        params: &[CLUSTER_ID],
+        body: Some(Body::required::<MirrorRegistry>("mirror-registry")),
+        success: &[Success::json::<MirrorRegistry>(200)],
+        errors: &[400, 401, 403, 404, 405, 422, 500],
+        deprecated: false,
+        consumes: None,
+        produces: None,
+    },
+    Operation {
+        id: OperationId::GetInfraEnvMirrorRegistry,
+        name: "v2GetInfraEnvMirrorRegistry",
+        method: Method::Get,
+        path: "/v2/infra-envs/{infra_env_id}/mirror-registry",
+        tags: &["installer"],
+        security: &[READER],
+        params: &[INFRA_ENV_ID],
+        body: None,
+        success: &[Success::json::<MirrorRegistry>(200)],
+        errors: &[401, 403, 404, 405, 500],
+        deprecated: false,
+        consumes: None,
+        produces: None,
+    },
+    Operation {
+        id: OperationId::SetInfraEnvMirrorRegistry,
+        name: "v2SetInfraEnvMirrorRegistry",
+        method: Method::Put,
+        path: "/v2/infra-envs/{infra_env_id}/mirror-registry",
+        tags: &["installer"],
+        security: &[WRITER],
+        params: &[INFRA_ENV_ID],
+        body: Some(Body::required::<MirrorRegistry>("mirror-registry")),
+        success: &[Success::json::<MirrorRegistry>(200)],
+        errors: &[400, 401, 403, 404, 405, 422, 500],
+        deprecated: false,
+        consumes: None,
+        produces: None,
+    },
+    Operation {
+        id: OperationId::ReadReleaseImage,
+        name: "v2ReadReleaseImage",
+        method: Method::Post,
+        path: "/v2/release-images",
+        tags: &["versions"],
+        security: &[ADMIN],
+        params: &[],
+        body: Some(Body::required::<ReleaseImageParams>("release-image-params")),
+        success: &[Success::json::<ReleaseImage>(200)],
+        errors: &[400, 401, 403, 405, 409, 422, 500],
         deprecated: false,
         consumes: None,
         produces: None,

@@ -127,6 +127,11 @@ pub enum OperationId {
     RemoveMachine,
     SwitchMachine,
     BootMachine,
+    GetClusterMirrorRegistry,
+    SetClusterMirrorRegistry,
+    GetInfraEnvMirrorRegistry,
+    SetInfraEnvMirrorRegistry,
+    ReadReleaseImage,
 }
 
 impl OperationId {
