@@ -43,7 +43,11 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-ui", "Node, npm", &[PYTHON, UI, CHROMIUM, PROGRAMS]),
     of("assisted-simhost", "PostgreSQL", &[PROGRAMS]),
     of("assisted-lab", "", &[PROGRAMS]),
-    as_root("assisted", "PostgreSQL, docker-registry, xorriso, bubblewrap, prometheus", &[PYTHON, PROGRAMS]),
+    as_root(
+        "assisted",
+        "PostgreSQL, docker-registry, xorriso, bubblewrap, prometheus, e2fsprogs",
+        &[PYTHON, PROGRAMS],
+    ),
     as_root("assisted-host", "podman, bubblewrap, docker-registry, busybox-static, ignition, curl", &[]),
     as_root(
         "assisted-package",

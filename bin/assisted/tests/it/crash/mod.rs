@@ -4,6 +4,7 @@ mod balancer;
 mod database;
 mod disk;
 mod failpoint;
+mod power;
 mod replicas;
 mod three_replicas;
 
