@@ -5,9 +5,11 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use assisted_base::failpoint;
 use assisted_seal::Keyring;
 use assisted_seal::file::Sealer;
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use futures::{Stream, StreamExt, TryStreamExt};
 
 use crate::backend::{Backend, Draft};
@@ -79,7 +81,7 @@ impl Blob {
         let (content, keys, place) = (content.into(), self.keys.clone(), key.clone());
         let sealed = tokio::task::spawn_blocking(move || sealed::seal(keys.as_ref(), &place, content)).await;
         let sealed = sealed.map_err(|_| Error::Stopped)?.map_err(|error| Error::of(key, "written", error))?;
-        self.backend.put(key, sealed).await
+        step(key, "put", "written", self.backend.put(key, sealed)).await
     }
 
     /// Puts a file that comes in pieces, of at most `limit` bytes; gives its size.
@@ -159,7 +161,7 @@ impl Blob {
 
     /// The files below a folder in the order of their keys, or the file of this key; a folder that is not there is empty.
     pub async fn list(&self, folder: &Key) -> Result<Vec<(Key, Object)>, Error> {
-        let mut found = self.backend.list(Some(folder)).await?;
+        let mut found = step(folder, "list", "listed", self.backend.list(Some(folder))).await?;
         if self.keys.is_some() {
             // A sealed file is longer than what it holds.
             let sized = found.into_iter().map(|(key, _)| async move {
@@ -187,13 +189,13 @@ impl Blob {
 
     /// Deletes a file; returns whether it was there.
     pub async fn delete(&self, key: &Key) -> Result<bool, Error> {
-        self.backend.delete(key).await
+        step(key, "delete", "deleted", self.backend.delete(key)).await
     }
 
     /// Deletes all files below a folder, or the file of this key; returns how many there were. Also those that can't be opened.
     pub async fn delete_all(&self, folder: &Key) -> Result<u64, Error> {
-        let found = self.backend.list(Some(folder)).await?;
-        let deleted = found.into_iter().map(|(key, _)| async move { self.backend.delete(&key).await });
+        let found = step(folder, "list", "listed", self.backend.list(Some(folder))).await?;
+        let deleted = found.into_iter().map(|(key, _)| async move { self.delete(&key).await });
         let deleted = futures::stream::iter(deleted).buffer_unordered(AT_ONCE);
         deleted.try_fold(0, |count, was_there| async move { Ok(count + u64::from(was_there)) }).await
     }
@@ -216,6 +218,20 @@ impl Blob {
         // Whoever has put another one meanwhile has sealed it.
         draft.publish_instead(stored.raw.clone()).await.map(u64::from)
     }
+}
+
+/// What is done to a file or folder as a whole, as a step of some work.
+async fn step<T>(
+    key: &Key,
+    deed: &str,
+    what: &'static str,
+    work: BoxFuture<'_, Result<T, Error>>,
+) -> Result<T, Error> {
+    let failed = |error| Error::of(key, what, error);
+    let step = failpoint::begin(|| format!("{deed} {key}")).map_err(failed)?;
+    let done = work.await?;
+    step.end().map_err(failed)?;
+    Ok(done)
 }
 
 /// Writes a file in pieces, sealed if there are keys.

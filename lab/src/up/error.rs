@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use assisted_bmc::RedfishError;
+use assisted_lab_tools::Missing;
 
 use crate::image::ImageError;
 use crate::machine::MachineError;
@@ -72,6 +73,8 @@ pub enum LabError {
     NoClusterApi,
     #[error("{object} is not what the lab reads of it: {why}")]
     Object { object: String, why: String },
+    #[error(transparent)]
+    Missing(#[from] Missing),
     #[error(transparent)]
     Late(#[from] Late),
     #[error("{path}: {source}")]

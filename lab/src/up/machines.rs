@@ -123,6 +123,7 @@ pub(super) mod tests {
             program: "/x".into(),
             host_programs: "/x".into(),
             faults: Vec::new(),
+            replicas: None,
             operators: Vec::new(),
             containerfile: None,
             workers_in_cluster: false,

@@ -24,6 +24,7 @@ mod plan;
 mod program;
 mod rack;
 mod record;
+mod replicas;
 mod service;
 mod tls;
 mod topology;
@@ -56,6 +57,7 @@ pub use operators::Operator;
 pub use plan::{Plan, Until};
 pub use rack::Rack;
 pub use record::Record;
+pub use replicas::Replicas;
 pub use topology::Topology;
 use topology::{Kind, Planned, Role};
 
@@ -93,6 +95,7 @@ pub struct Lab {
     faults: Vec<ScheduledFault>,
     /// When faults were last looked for.
     looked: Instant,
+    kills: replicas::Kills,
     /// Machines whose medium comes before their disk.
     boots_medium: Vec<usize>,
     /// What machines start from that have something of their own; the others have the discovery image.
@@ -127,9 +130,14 @@ impl Lab {
         image_mode::must_fail_in_it(&plan)?;
         payload::must_come(&plan)?;
         // An earlier lab has left its disks, its clusters, and a service that was ready.
-        let old = [service::DATA, service::LOG, service::IMAGE_LOG, command_line::CONFIG];
+        let old = [service::IMAGE_LOG, replicas::BUCKET_LOG, command_line::CONFIG];
         for name in machines.iter().map(|machine| machine.name.as_str()).chain(old) {
             forget(&plan.dir.join(name))?;
+        }
+        for number in 0..plan.replicas.as_ref().map_or(1, |replicas| replicas.count) {
+            for name in [service::DATA, service::LOG] {
+                forget(&plan.dir.join(replicas::named(name, number)))?;
+            }
         }
         let handles =
             machines.iter().map(|planned| planned.controlled(&plan)).collect::<Result<Vec<_>, _>>()?;
@@ -168,6 +176,7 @@ impl Lab {
                 .collect(),
             faults,
             looked: began,
+            kills: replicas::Kills::none(),
             media: BTreeMap::new(),
             images: BTreeMap::new(),
             cluster_api: None,
@@ -178,6 +187,7 @@ impl Lab {
         };
         lab.service.await_ready()?;
         lab.log_in()?;
+        lab.service.start_others(&lab.plan, &lab.network)?;
         if let Some(rack) = &lab.plan.rack {
             lab.network.forward_port(rack.media, service::IMAGES)?;
         }
@@ -300,6 +310,7 @@ impl Lab {
             minutes.add(minutes::of_events(&events));
             text = minutes.table(self.plan.rack.is_some());
         }
+        text.push_str(&self.tell_of_replicas());
         let dir = self.plan.dir.display();
         text.push_str(&format!(
             "\nlogs, consoles, kubeconfig: {dir}\nlook around: assisted-lab exec --dir {dir} -- assisted cluster show {NAME}\n"

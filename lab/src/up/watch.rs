@@ -24,7 +24,10 @@ impl Lab {
                     false => Err(LabError::Command { command: words.join(" "), said: status.to_string() }),
                 };
             }
-            let looked = if until == "ready" { Ok(()) } else { self.inject_due_faults() };
+            let looked = match until {
+                "ready" => Ok(()),
+                _ => self.inject_due_faults().and_then(|()| self.kill_replica_if_due()),
+            };
             let paused = looked.and_then(|()| self.pause()).and_then(|()| Ok(wait.go_on()?));
             if let Err(error) = paused {
                 let _ = child.kill();

@@ -1,6 +1,7 @@
 //! Where programs of others are that tests, demo and lab run: installed by the system, or made once by `cargo xtask setup`
-//! and kept in the cache, outside the checkout.
+//! and kept in the cache, outside the checkout. And what stands before several replicas of the service there.
 
+mod balancer;
 pub mod cluster_api;
 pub mod kafka;
 pub mod kubernetes;
@@ -9,6 +10,7 @@ mod system;
 
 use std::path::PathBuf;
 
+pub use balancer::Balancer;
 pub use stand_ins::STAND_INS;
 pub use system::{docker_registry, on_path, postgres};
 

@@ -36,14 +36,18 @@ const fn as_root(package: &'static str, debian: &'static str, stages: &'static [
 pub const NEEDS: &[Needs] = &[
     as_root(
         "assisted-lab-machines",
-        "QEMU, bubblewrap, ignition, docker-registry, chrony, dnsmasq, xorriso and more",
+        "QEMU, bubblewrap, ignition, docker-registry, PostgreSQL, chrony, dnsmasq, xorriso and more",
         &[PYTHON, PROGRAMS, COREOS_INSTALLER, KUBERNETES, CLUSTER_API, LAB_IMAGE, HOST_PROGRAM],
     ),
     as_root("assisted-lab-cluster", "bubblewrap, etcd, ignition-validate", &[PROGRAMS, KUBERNETES]),
     of("assisted-ui", "Node, npm", &[PYTHON, UI, CHROMIUM, PROGRAMS]),
     of("assisted-simhost", "PostgreSQL", &[PROGRAMS]),
     of("assisted-lab", "", &[PROGRAMS]),
-    as_root("assisted", "PostgreSQL, docker-registry, xorriso, bubblewrap, prometheus", &[PYTHON, PROGRAMS]),
+    as_root(
+        "assisted",
+        "PostgreSQL, docker-registry, xorriso, bubblewrap, prometheus, e2fsprogs",
+        &[PYTHON, PROGRAMS],
+    ),
     as_root("assisted-host", "podman, bubblewrap, docker-registry, busybox-static, ignition, curl", &[]),
     as_root(
         "assisted-package",

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use assisted_console::output::{line_if_read, show, table};
 use assisted_console::{Failure, Global};
-use assisted_lab_machines::up::{Boots, Fault, Lab, LabError, Operator, Plan, Rack, Record, Topology, Until};
+use assisted_lab_machines::up::{
+    Boots, Fault, Lab, LabError, Operator, Plan, Rack, Record, Replicas, Topology, Until,
+};
 use clap::{Args, ValueEnum};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -65,6 +67,17 @@ pub struct Up {
     /// In image mode, build the image of workers on a control plane node, once the cluster is there
     #[arg(long, requires = "image_mode")]
     workers_in_cluster: bool,
+    /// Serve with so many replicas behind one address, on a PostgreSQL and a bucket, instead of one service on SQLite
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=9), requires = "database", conflicts_with_all = [
+        "hub", "cluster_api",
+    ])]
+    replicas: Option<u16>,
+    /// The PostgreSQL of the replicas, at a socket of this computer
+    #[arg(long, value_name = "URL", requires = "replicas")]
+    database: Option<String>,
+    /// Kill one replica after the other, each after so long a time of the installation, and start it again
+    #[arg(long, value_name = "SECONDS", requires = "replicas", value_parser = clap::value_parser!(u64).range(1..))]
+    kill_replica_every: Option<u64>,
     /// How far to go
     #[arg(long, value_enum, default_value = "installed", value_name = "STATUS")]
     until: Until,
@@ -145,6 +158,8 @@ impl Up {
 
     fn plan(self, stop: Arc<AtomicBool>) -> Result<Plan, Failure> {
         let own = std::env::current_exe().map_err(|error| Failure::Refused(error.to_string()))?;
+        let killed_every = self.kill_replica_every.map(Duration::from_secs);
+        let replicas = self.replicas.zip(self.database);
         let beside = own.parent().map(PathBuf::from).unwrap_or_default();
         Ok(Plan {
             topology: self.topology,
@@ -161,6 +176,7 @@ impl Up {
             program: beside.join("assisted"),
             host_programs: self.host_programs.unwrap_or(beside),
             faults: self.faults,
+            replicas: replicas.map(|(count, database)| Replicas { count, database, killed_every }),
             operators: self.operators,
             containerfile: self.image_mode,
             workers_in_cluster: self.workers_in_cluster,

@@ -51,6 +51,11 @@ impl Database {
         Self { address, dir: Arc::new(TempDir::new().unwrap()) }
     }
 
+    /// An empty one of the same kind.
+    pub fn another(&self) -> Self {
+        if self.address.starts_with("postgres") { Self::postgres() } else { Self::sqlite() }
+    }
+
     /// Where the service keeps files.
     pub fn files(&self) -> std::path::PathBuf {
         self.dir.path().join("files")

@@ -1,6 +1,9 @@
 //! Use cases on SQLite and on a real PostgreSQL.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests too")]
 
+// In builds that know failpoints.
+#[cfg(debug_assertions)]
+mod action_steps;
 mod at_once;
 mod binding;
 mod caches;
