@@ -1,11 +1,12 @@
 //! Where programs of others are that tests, demo and lab run: installed by the system, or made once by `cargo xtask setup`
-//! and kept in the cache, outside the checkout.
+//! and kept in the cache, outside the checkout. And how they are waited for.
 
 pub mod cluster_api;
 pub mod kafka;
 pub mod kubernetes;
 mod stand_ins;
 mod system;
+pub mod wait;
 
 use std::path::PathBuf;
 
