@@ -3,10 +3,11 @@
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use assisted_lab_tools::cluster_api::{Core, NEWEST, OLDEST};
+use assisted_lab_tools::wait::Wait;
 use assisted_lab_tools::{
     COREOS_INSTALLER, S3S_FS, cluster_api, docker_registry, installed, installed_root, kafka, kubernetes,
     postgres,
@@ -318,7 +319,7 @@ fn go_build(what: &str, module: &str, package: &str, linker_flags: &str, program
 /// A lock on a file, which is made; another's is waited for.
 fn locked(path: &Path, limit: Duration) -> Result<File> {
     let file = File::create(path).with_context(|| format!("can't write {}", path.display()))?;
-    let began = Instant::now();
+    let mut wait = Wait::new("another program, which makes the same", path.display(), limit);
     let mut told = false;
     loop {
         match file.try_lock() {
@@ -326,14 +327,15 @@ fn locked(path: &Path, limit: Duration) -> Result<File> {
             Err(TryLockError::Error(error)) => {
                 return Err(error).with_context(|| format!("can't lock {}", path.display()));
             }
-            Err(TryLockError::WouldBlock) if began.elapsed() >= limit => {
-                bail!("another program holds {} for {:.0} min", path.display(), limit.as_secs_f64() / 60.0)
-            }
             Err(TryLockError::WouldBlock) => {}
         }
         if !told {
             print_line(&format!("--- waiting for another program, which holds {}", path.display()));
             told = true;
+        }
+        // Where several work at once, into the log of this one.
+        if let Some(line) = wait.due()? {
+            print_line(&format!("--- {line}"));
         }
         std::thread::sleep(Duration::from_millis(500));
     }

@@ -18,14 +18,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
+use assisted_lab_tools::wait::{Late, Wait};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 pub use recipe::VERSION;
 use sha2::{Digest, Sha256};
 use tool::Tools;
-
-use crate::wait::{Late, Wait};
 
 /// How long somebody else's build of the same image is waited for.
 const OTHERS: Duration = Duration::from_secs(45 * 60);

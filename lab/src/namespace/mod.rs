@@ -19,10 +19,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use assisted_lab_kinds::Outcomes;
+use assisted_lab_tools::wait::{Wait, child};
 use uuid::Uuid;
 
 use crate::network::{self, GATEWAY, NetworkError, PREFIX, tap};
-use crate::wait::{Wait, child};
 use hardware::Disk;
 pub use programs::MachinePrograms;
 pub use system::IGNITION;

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use assisted_bmc::RedfishError;
 use assisted_lab_tools::Missing;
+use assisted_lab_tools::wait::Late;
 
 use crate::image::ImageError;
 use crate::machine::MachineError;
 use crate::namespace::NamespaceError;
 use crate::network::NetworkError;
 use crate::release::ReleaseError;
-use crate::wait::Late;
 
 /// Why there is no cluster.
 #[derive(Debug, thiserror::Error)]

@@ -5,13 +5,13 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use assisted_lab_tools::kubernetes;
+use assisted_lab_tools::wait::Wait;
 
 use super::{LabError, Plan, program};
 use crate::image::ImageError;
 use crate::namespace;
 use crate::network::{Network, REGISTRY};
 use crate::release::{ImageModePrograms, Pushed, ReleasePrograms, push_release};
-use crate::wait::Wait;
 
 /// Version of the release: what OpenShift's of this version would be.
 pub(super) const VERSION: &str = "4.20.1";

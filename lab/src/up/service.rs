@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assisted_lab_tools::wait::Wait;
 use serde_json::{Value, json};
 
 use super::hub::{self, Hub};
@@ -14,7 +15,6 @@ use super::{Fault, LabError, Plan, image_mode, replicas};
 use crate::image::{self, Image};
 use crate::network::{GATEWAY, Network, REGISTRY, Running};
 use crate::release::Pushed;
-use crate::wait::Wait;
 
 /// Where the service is, for everybody on the network.
 pub(super) const URL: &str = "https://192.168.126.1:8090";

@@ -3,9 +3,10 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use assisted_lab_tools::wait::Wait;
+
 use super::machine_handle::Liveness;
 use super::{Lab, LabError, NAME, POLL_INTERVAL, Phase, say, service};
-use crate::wait::Wait;
 
 /// From the last host's discovery until all of them can be installed.
 const READY: Duration = Duration::from_secs(15 * 60);

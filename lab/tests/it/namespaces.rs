@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use assisted_lab_machines::wait::Wait;
+use assisted_lab_tools::wait::Wait;
 use assisted_testkit::{Postgres, built, tied};
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
 //! Where programs of others are that tests, demo and lab run: installed by the system, or made once by `cargo xtask setup`
-//! and kept in the cache, outside the checkout. And what stands before several replicas of the service there.
+//! and kept in the cache, outside the checkout. And how they are waited for, and what stands before several replicas of the service.
 
 mod balancer;
 pub mod cluster_api;
@@ -7,6 +7,7 @@ pub mod kafka;
 pub mod kubernetes;
 mod stand_ins;
 mod system;
+pub mod wait;
 
 use std::path::PathBuf;
 

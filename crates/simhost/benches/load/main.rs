@@ -25,7 +25,7 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::service::Engine;
+use service::Engine;
 
 /// Measure the system under load
 #[derive(Parser)]

@@ -8,8 +8,8 @@ use assisted_simhost::host::SimHost;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::report::{line, ms};
-use crate::service::Service;
+use super::report::{line, ms};
+use super::service::Service;
 
 const ROUNDS: u32 = 20;
 /// A change that takes longer never comes.

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use assisted_lab_machines::image::Image;
-use assisted_lab_machines::wait::{Wait, child};
+use assisted_lab_tools::wait::{Wait, child};
 use assisted_testkit::tied_program;
 
 /// How long a command may take; some fetch an image.
