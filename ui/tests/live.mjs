@@ -41,18 +41,6 @@ await run(async ({ service, page, expectError, picture }) => {
   await hosts.getByRole('button').first().click();
   await picture('hosts');
 
-  // The hosts come again, and it takes a while until they are ready once more.
-  const install = async () => {
-    for (const until = Date.now() + 60_000; ; ) {
-      try {
-        await service.ask(`/v2/clusters/${ids.cluster}/actions/install`, { method: 'POST' });
-        return;
-      } catch (error) {
-        if (!String(error).includes('not ready') || Date.now() > until) throw error;
-        await page.waitForTimeout(500);
-      }
-    }
-  };
   const press = async (/** @type {string} */ button, /** @type {string} */ question) => {
     await page.getByRole('button', { name: button, exact: true }).click();
     const dialog = page.getByRole('dialog');
@@ -65,7 +53,7 @@ await run(async ({ service, page, expectError, picture }) => {
   const interrupted = service.simulate(ids, ['--hosts-only', '--speed', '60']);
   await page.getByRole('tab', { name: 'Stages' }).click();
   await page.waitForTimeout(1500);
-  await install();
+  await service.install(ids.cluster);
   await page.getByRole('heading', { name: 'demo installing' }).waitFor();
   await press('Cancel installation', 'Cancel the installation?');
   await page.getByRole('heading', { name: 'demo cancelled' }).waitFor();
@@ -77,7 +65,7 @@ await run(async ({ service, page, expectError, picture }) => {
   // One that goes to its end.
   const installing = service.simulate(ids, ['--hosts-only', '--speed', '60']);
   await page.getByRole('heading', { name: 'demo ready' }).waitFor();
-  await install();
+  await service.install(ids.cluster);
   await page.getByRole('button', { name: 'Cancel installation' }).waitFor();
   // A page on a busy machine may show it when it is over already: where the minutes went.
   await page.getByText('Writing image to disk').first().waitFor({ state: 'attached' });

@@ -88,7 +88,7 @@ fn pages_are_for_everybody() {
     scenario("access", &[]);
 }
 
-/// From an empty list by the wizard to an installed cluster, and a host more.
+/// From an empty list by the wizard to an installed cluster, and a host more; another one is aborted, reset and deleted.
 #[test]
 fn everything_from_an_empty_list_to_a_second_day() {
     scenario("walk", &[]);
