@@ -39,7 +39,6 @@ await run(async ({ service, page, expectError, picture }) => {
   const map = page.getByRole('grid', { name: 'Who reaches whom' });
   await map.getByText('✓').first().waitFor();
   await hosts.getByRole('button').first().click();
-  await picture('hosts');
 
   const press = async (/** @type {string} */ button, /** @type {string} */ question) => {
     await page.getByRole('button', { name: button, exact: true }).click();
@@ -69,7 +68,6 @@ await run(async ({ service, page, expectError, picture }) => {
   await page.getByRole('button', { name: 'Cancel installation' }).waitFor();
   // A page on a busy machine may show it when it is over already: where the minutes went.
   await page.getByText('Writing image to disk').first().waitFor({ state: 'attached' });
-  await picture('installing');
   await page.getByRole('heading', { name: 'demo installed' }).waitFor({ timeout: 120_000 });
   await installing.ended;
   await page.getByRole('heading', { name: /in all$/ }).waitFor();
