@@ -76,6 +76,10 @@ await run(async ({ service, page, expectError, picture }) => {
   await lines.getByRole('button', { name: 'Where the minutes went' }).first().click();
   await lines.getByText(/^Finalizing: |^Waiting for cluster operators: /).first().waitFor();
   await picture('stages');
+  // Where the service keeps the domain, the names that it has made are told.
+  const { dns_records: records = [] } = await service.ask(`/v2/clusters/${ids.cluster}`);
+  assert.equal(records.length, process.env.BASE_DNS_DOMAINS ? 2 : 0);
+  for (const { name, type, address } of records) await page.getByText(`${name} ${type} ${address}`).waitFor();
 
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Save kubeconfig' }).click();

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-use assisted_testkit::{IdentityProvider, ManagementController, built, tied};
+use assisted_testkit::{IdentityProvider, ManagementController, NameServer, built, tied};
 use serde_json::json;
 
 /// Where Node may be.
@@ -48,7 +48,17 @@ fn scenario(name: &str, env: &[(&str, &str)]) {
 
 #[test]
 fn an_installation_is_followed_live() {
-    scenario("live", &[]);
+    let server = NameServer::start("example.com").unwrap();
+    let (key, secret) = NameServer::KEY;
+    scenario(
+        "live",
+        &[
+            ("BASE_DNS_DOMAINS", "example.com:example.com/rfc2136"),
+            ("DNS_UPDATE_SERVER", &server.address()),
+            ("DNS_UPDATE_KEY", key),
+            ("DNS_UPDATE_KEY_SECRET", secret),
+        ],
+    );
 }
 
 #[test]
