@@ -4,9 +4,13 @@
 
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import { Service } from './service.mjs';
+
+/** Folders of pictures are named from here on. */
+const CHECKOUT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** How long something may take to appear. */
 const LIMIT_MS = 60_000;
@@ -56,8 +60,8 @@ export async function run(scenario, { listen, env = {}, allowedOrigins = [] } = 
       if (response.status() >= 400 && !expected.some((pattern) => pattern.test(told))) wrong.push(`an answer: ${told}`);
     });
     const picture = async (/** @type {string} */ name) => {
-      const folder = process.env.ASSISTED_UI_PICTURES;
-      if (!folder) return;
+      if (!process.env.ASSISTED_UI_PICTURES) return;
+      const folder = resolve(CHECKOUT, process.env.ASSISTED_UI_PICTURES);
       await mkdir(folder, { recursive: true });
       await page.screenshot({ path: join(folder, `${name}.png`), animations: 'disabled' });
     };
