@@ -5,11 +5,11 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use assisted_lab_tools::wait::Wait;
 use assisted_lab_tools::{Balancer, python};
 
 use super::{Lab, LabError, say};
 use crate::network::{GATEWAY, Network, Running};
-use crate::wait::Wait;
 
 /// Where everybody finds the service.
 pub(super) const SERVICE: SocketAddr = SocketAddr::new(IpAddr::V4(GATEWAY), 8090);
