@@ -51,8 +51,8 @@ pub const NEEDS: &[Needs] = &[
     as_root("assisted-host", "podman, bubblewrap, docker-registry, busybox-static, ignition, curl", &[]),
     as_root(
         "assisted-package",
-        "podman, catatonit, skopeo, bubblewrap, docker-registry, bash-static, busybox-static, systemd, make, etcd, \
-         Node, npm",
+        "podman, catatonit, skopeo, bubblewrap, docker-registry, bash-static, busybox-static, systemd, mmdebstrap, make, \
+         etcd, Node, npm",
         &[UI, PROGRAMS, HOST_PROGRAM, KUBERNETES],
     ),
     of("assisted-controller", "etcd", &[KUBERNETES]),
