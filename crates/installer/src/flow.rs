@@ -276,7 +276,7 @@ impl Installer {
             Ok(config) => config,
             Err(error) => return warn!(%error, "the system of the image stays"),
         };
-        let look = async || ignition::find_whole(&config).await;
+        let look = async || ignition::find(&config).await;
         let found = match attempts(MACHINE_CONFIG_ATTEMPTS, POLL_INTERVAL, intervals, look).await {
             Ok(found) => found,
             Err(error) => return warn!(%error, "the system of the image stays"),

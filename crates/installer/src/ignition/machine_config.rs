@@ -74,7 +74,7 @@ pub fn source(config: &[u8]) -> Option<String> {
 ///
 /// # Errors
 /// When the server doesn't answer (yet), or the config or the answer isn't what it should be.
-pub async fn find_whole(config: &[u8]) -> Result<Found, MachineConfigError> {
+pub async fn find(config: &[u8]) -> Result<Found, MachineConfigError> {
     let config: Config = serde_json::from_slice(config).map_err(MachineConfigError::Parse)?;
     let given = |resource: &Resource| resource.source.as_deref().is_some_and(|source| !source.is_empty());
     let merged = config.ignition.config.merge.iter().find(|resource| given(resource));
@@ -138,7 +138,7 @@ mod tests {
     #[tokio::test]
     async fn a_config_may_hold_what_it_points_to() {
         let spec = json!({"spec": {"osImageURL": "quay.io/os@sha256:1", "kernelArguments": ["a=b"]}});
-        let found = find_whole(&inside(&answer(&spec))).await.unwrap().image;
+        let found = find(&inside(&answer(&spec))).await.unwrap().image;
         let expected = OsImage { url: "quay.io/os@sha256:1".into(), kernel_arguments: vec!["a=b".into()] };
         assert_eq!(found, expected);
         let odd = [
@@ -153,7 +153,7 @@ mod tests {
             (b"{".to_vec(), "can't be read"),
         ];
         for (config, told) in odd {
-            let error = find_whole(&config).await.unwrap_err().to_string();
+            let error = find(&config).await.unwrap_err().to_string();
             assert!(error.contains(told), "{told}: {error}");
         }
     }
