@@ -39,7 +39,7 @@ fn image(pool: &str) -> String {
 }
 
 /// What the builder tells.
-fn progress(state: &str, percent: u8, image: Option<&str>, error: Value) -> Value {
+fn progress(state: &str, percent: u8, image: Option<&str>, error: &Value) -> Value {
     json!({"builds": [{
         "pool": "worker", "state": state, "attempt": 1, "step": "STEP 1/2: FROM configs", "percent": percent, "started_at": TIME,
         "updated_at": TIME, "rendered_machine_config": "rendered-worker-1", "base_image": "quay.io/os:1", "image": image,
@@ -260,7 +260,7 @@ async fn fails_by_its_containerfile(parts: &Parts<'_>, names: &[&str]) {
     let host = parts.one.hosts().await.into_iter().find(|host| Some(host.id) == begun.host_id);
     assert_eq!(host.unwrap().requested_hostname, pod.node_name.unwrap());
 
-    parts.tells(&progress("Building", 40, None, Value::Null), "1").await;
+    parts.tells(&progress("Building", 40, None, &Value::Null), "1").await;
     let building = parts.reaches("its builder's state", |build| build.state == BuildState::Building).await;
     assert_eq!((building.percent, building.step.as_deref()), (40, Some("STEP 1/2: FROM configs")));
     assert_eq!(building.host_id, begun.host_id);
@@ -272,7 +272,7 @@ async fn fails_by_its_containerfile(parts: &Parts<'_>, names: &[&str]) {
 
     let error =
         json!({"code": "build-user", "reason": "exit status 7", "retriable": false, "state": "Building"});
-    parts.tells(&progress("Failed", 40, None, error), "2").await;
+    parts.tells(&progress("Failed", 40, None, &error), "2").await;
     parts.fails(LayeringErrorCode::BuildUser, "exit status 7").await;
     until("no credentials", async || secrets.get_opt(NAME).await.unwrap().is_none().then_some(())).await;
     until("no Job", async || parts.jobs().get_opt(NAME).await.unwrap().is_none().then_some(())).await;
@@ -288,7 +288,7 @@ async fn fails_by_its_job(parts: &Parts<'_>) {
         parts.begins_anew(attempt).await;
         let controller = parts.controller().await;
         parts.job("").await;
-        parts.tells(&progress("Building", 40, None, Value::Null), reason).await;
+        parts.tells(&progress("Building", 40, None, &Value::Null), reason).await;
         parts.reaches("its builder's state", |build| build.state == BuildState::Building).await;
         parts.ends(NAME, "Failed", reason).await;
         parts.fails(code, "why").await;
@@ -301,7 +301,7 @@ async fn ends_well(parts: &Parts<'_>, names: &[&str]) {
     parts.begins_anew(4).await;
     let pair = [parts.controller().await, parts.controller().await];
     let first = parts.job("").await;
-    parts.tells(&progress("Pushing", 80, None, Value::Null), "3").await;
+    parts.tells(&progress("Pushing", 80, None, &Value::Null), "3").await;
     parts.reaches("its builder's state", |build| build.state == BuildState::Pushing).await;
     assert_eq!(parts.jobs().get(NAME).await.unwrap().uid(), first.uid(), "both follow the same Job");
     parts.jobs().delete(NAME, &DeleteParams::background()).await.unwrap();
@@ -314,7 +314,7 @@ async fn ends_well(parts: &Parts<'_>, names: &[&str]) {
     let controller = parts.controller().await;
 
     let image = image("worker");
-    parts.tells(&progress("Ready", 100, Some(&image), Value::Null), "4").await;
+    parts.tells(&progress("Ready", 100, Some(&image), &Value::Null), "4").await;
     parts
         .reaches("what the registries lack", |build| {
             build.state == BuildState::Rerendering

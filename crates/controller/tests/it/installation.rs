@@ -74,12 +74,12 @@ impl Installation {
 
     /// The same with some operators.
     pub(crate) async fn begin_with(operators: &[&str], objects: Value, clock: Clock) -> Self {
-        Self::begin_as(operators, objects, clock, None).await
+        Box::pin(Self::begin_as(operators, objects, clock, None)).await
     }
 
     /// In image mode, without operators; `location` is where workers' images are built.
     pub(crate) async fn begin_in_image_mode(location: &str) -> Self {
-        Self::begin_as(&[], json!([]), Clock::default(), Some(location)).await
+        Box::pin(Self::begin_as(&[], json!([]), Clock::default(), Some(location))).await
     }
 
     async fn begin_as(operators: &[&str], objects: Value, clock: Clock, image_mode: Option<&str>) -> Self {
