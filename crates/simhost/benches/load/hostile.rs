@@ -12,10 +12,10 @@ use bytes::Bytes;
 use hyper::Method;
 use serde_json::json;
 
-use crate::populate::{Arrivals, HOSTS_PER_CLUSTER, clusters};
-use crate::report::{Figure, heading, line, ms};
-use crate::service::{Engine, Service};
-use crate::visible;
+use super::populate::{Arrivals, HOSTS_PER_CLUSTER, clusters};
+use super::report::{Figure, heading, line, ms};
+use super::service::{Engine, Service};
+use super::visible;
 
 /// The longest body of a report that is taken, in bytes, less what stands around the output.
 const ROOM: usize = (16 << 20) - 4096;
