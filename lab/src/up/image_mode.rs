@@ -9,6 +9,14 @@ const MANIFEST: &str = "os-images.yaml";
 /// Where the cluster would push later builds: nobody is there.
 const PUSHED_LATER: &str = "registry.example.com/lab";
 
+/// Fails for machines that can't be installed in image mode.
+pub(super) fn must_come(plan: &Plan) -> Result<(), LabError> {
+    match plan.containerfile.is_some() && !plan.namespaces {
+        true => Err(LabError::OnlyNamespacesInImageMode),
+        false => Ok(()),
+    }
+}
+
 /// The service's settings. Machines of the lab are small; an image is laid onto a disk before its first start in image mode alone, since
 /// that takes ostree elsewhere.
 pub(super) fn settings(plan: &Plan) -> Vec<(&'static str, &'static str)> {

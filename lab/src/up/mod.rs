@@ -113,6 +113,7 @@ impl Lab {
     pub fn start(plan: Plan) -> Result<Self, LabError> {
         let began = Instant::now();
         cluster_api::must_come(&plan)?;
+        image_mode::must_come(&plan)?;
         let mut minutes = minutes::Sampler::start().map_err(LabError::io(Path::new("/proc")))?;
         minutes.begin("network, service, image");
         let image = Image::find(image::Kind::Plain)?;

@@ -60,7 +60,7 @@ pub struct Up {
     #[arg(long = "operator", value_name = "NAME[=fails|=missing]")]
     operators: Vec<Operator>,
     /// Install the cluster in image mode: the Containerfile of all pools' images, which begins with FROM configs AS final
-    #[arg(long, value_name = "CONTAINERFILE", requires = "namespaces")]
+    #[arg(long, value_name = "CONTAINERFILE", conflicts_with = "machines")]
     image_mode: Option<PathBuf>,
     /// How far to go
     #[arg(long, value_enum, default_value = "installed", value_name = "STATUS")]
