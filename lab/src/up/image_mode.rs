@@ -20,6 +20,14 @@ pub(super) fn must_fail_in_it(plan: &Plan) -> Result<(), LabError> {
     }
 }
 
+/// Fails for machines that can't be installed in image mode.
+pub(super) fn must_come(plan: &Plan) -> Result<(), LabError> {
+    match plan.containerfile.is_some() && !plan.namespaces {
+        true => Err(LabError::OnlyNamespacesInImageMode),
+        false => Ok(()),
+    }
+}
+
 /// The service's settings. Machines of the lab are small; an image is laid onto a disk before its first start in image mode alone, since
 /// that takes ostree elsewhere.
 pub(super) fn settings(plan: &Plan) -> Vec<(&'static str, &'static str)> {

@@ -62,7 +62,7 @@ pub struct Up {
     #[arg(long = "operator", value_name = "NAME[=fails|=missing]")]
     operators: Vec<Operator>,
     /// Install the cluster in image mode: the Containerfile of all pools' images, which begins with FROM configs AS final
-    #[arg(long, value_name = "CONTAINERFILE", requires = "namespaces")]
+    #[arg(long, value_name = "CONTAINERFILE", conflicts_with = "machines")]
     image_mode: Option<PathBuf>,
     /// In image mode, build the image of workers on a control plane node, once the cluster is there
     #[arg(long, requires = "image_mode")]
