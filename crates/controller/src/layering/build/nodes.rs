@@ -54,7 +54,7 @@ mod tests {
 
     use super::*;
 
-    fn node(name: &str, room: &str, conditions: &[&str], spec: Value) -> Node {
+    fn node(name: &str, room: &str, conditions: &[&str], spec: &Value) -> Node {
         let conditions: Vec<_> =
             conditions.iter().map(|kind| json!({"type": kind, "status": "True"})).collect();
         serde_json::from_value(json!({
@@ -68,17 +68,17 @@ mod tests {
     fn the_node_with_the_most_room_builds() {
         let ready = &["Ready"][..];
         let nodes = [
-            node("d", "900Gi", ready, json!({"unschedulable": true})),
-            node("c", "100Gi", ready, json!({})),
-            node("b", "107374182400", ready, json!({})),
-            node("a", "50Gi", ready, json!({})),
-            node("e", "800Gi", &[], json!({})),
-            node("f", "700Gi", &["Ready", "DiskPressure"], json!({})),
+            node("d", "900Gi", ready, &json!({"unschedulable": true})),
+            node("c", "100Gi", ready, &json!({})),
+            node("b", "107374182400", ready, &json!({})),
+            node("a", "50Gi", ready, &json!({})),
+            node("e", "800Gi", &[], &json!({})),
+            node("f", "700Gi", &["Ready", "DiskPressure"], &json!({})),
         ];
         assert_eq!(choose(&nodes).unwrap().name_any(), "b");
         assert!(choose(&nodes[..1]).is_none());
         assert!(choose(&[]).is_none());
         // One that doesn't tell is better than none.
-        assert_eq!(choose(&[node("g", "odd", ready, json!({}))]).unwrap().name_any(), "g");
+        assert_eq!(choose(&[node("g", "odd", ready, &json!({}))]).unwrap().name_any(), "g");
     }
 }

@@ -114,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    fn told(state: &str, error: Value) -> Told {
+    fn told(state: &str, error: &Value) -> Told {
         let progress = json!({"builds": [{
             "pool": "worker", "state": state, "attempt": 1, "step": null, "percent": 1, "started_at": null, "updated_at": null,
             "rendered_machine_config": null, "base_image": null, "image": null, "digest": null, "error": error,
@@ -132,10 +132,10 @@ mod tests {
     #[test]
     fn a_builder_is_started_followed_and_believed() {
         use LayeringErrorCode::{BuildUser, Lost, Timeout};
-        let (ready, building) = (told("Ready", Value::Null), told("Building", Value::Null));
+        let (ready, building) = (told("Ready", &Value::Null), told("Building", &Value::Null));
         let error =
             json!({"code": "build-user", "reason": "exit 1", "retriable": false, "state": "Building"});
-        let failed = told("Failed", error);
+        let failed = told("Failed", &error);
         let active = job("Suspended", "");
         assert_eq!(active, JobState::Active);
         let is_failure = |next: Next| match next {
