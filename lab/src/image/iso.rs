@@ -93,6 +93,7 @@ fn json(building: &Building, name: &str, value: &Value) -> Result<(), ImageError
 mod tests {
     use std::time::{Duration, SystemTime};
 
+    use super::super::Kind;
     use super::super::tool::Tools;
     use super::*;
 
@@ -100,7 +101,7 @@ mod tests {
     fn built(age: Duration) -> Vec<u8> {
         let dir = tempfile::tempdir().unwrap();
         let tools = Tools::new(dir.path(), &dir.path().join("build.log")).unwrap();
-        let building = Building { dir: dir.path(), tools };
+        let building = Building { kind: Kind::Plain, dir: dir.path(), tools };
         for name in ["vmlinuz", "initrd.img", "rootfs.img", "tree/images/efiboot.img"] {
             let path = building.write(name, [7; 4096]).unwrap();
             File::options().write(true).open(path).unwrap().set_modified(SystemTime::now() - age).unwrap();
