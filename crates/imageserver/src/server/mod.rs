@@ -21,7 +21,6 @@ use crate::http::transport::{Stream, Transport};
 use crate::places::{Place, Places};
 
 pub use self::connection::Timeouts;
-pub use crate::http::transport::MinimumRate;
 
 /// Connections at a time; further ones wait in the queue of the system, and those of an address that has its share are closed.
 const MOST_CONNECTIONS: usize = 16 * 1024;
