@@ -3,8 +3,8 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
+use assisted_base::rate::{MinimumRate, RateMeter};
 use assisted_service::file::log::UploadLogs;
 use assisted_wire::cluster::LogsType;
 use assisted_wire::id::{HostId, InfraEnvId};
@@ -111,8 +111,10 @@ fn pieces(
     found: Arc<AtomicBool>,
     timeouts: Timeouts,
 ) -> impl Stream<Item = io::Result<Bytes>> + Send {
-    let begun = Instant::now();
-    stream::try_unfold((body, found, 0), move |(body, found, mut seen): (_, _, usize)| async move {
+    // Who sends a byte now and then would keep its place for ever.
+    let meter = RateMeter::new(MinimumRate { bytes_per_second: timeouts.rate, window: timeouts.piece });
+    let state = (body, found, meter, 0_usize);
+    stream::try_unfold(state, move |(body, found, mut meter, mut seen)| async move {
         loop {
             let slow = || io::Error::new(io::ErrorKind::TimedOut, "the body did not arrive in time");
             let frame = match timeout(timeouts.piece, body.frame()).await {
@@ -122,18 +124,12 @@ fn pieces(
                 Err(_) => return Err(slow()),
             };
             let Ok(piece) = frame.into_data() else { continue };
-            // Who sends a byte now and then would keep its place for ever.
-            let passed = begun.elapsed();
-            let millis = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
-            let wanted = timeouts.rate.saturating_mul(millis) / 1000;
-            if passed > timeouts.piece && (seen as u64) < wanted {
-                return Err(slow());
-            }
+            meter.note(piece.len()).map_err(|_| slow())?;
             if !found.load(Ordering::Relaxed) && seen > LONGEST_HEAD {
                 return Err(io::Error::other(format!("more than {LONGEST_HEAD} bytes come before the file")));
             }
             seen = seen.saturating_add(piece.len());
-            return Ok(Some((piece, (body, found, seen))));
+            return Ok(Some((piece, (body, found, meter, seen))));
         }
     })
 }
