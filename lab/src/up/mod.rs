@@ -33,7 +33,7 @@ mod watch;
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -130,26 +130,13 @@ impl Lab {
         let faults = fault::all(&plan.faults, &machines)?;
         image_mode::must_fail_in_it(&plan)?;
         payload::must_come(&plan)?;
-        // An earlier lab has left its disks, its clusters, and a service that was ready.
-        let old = [service::IMAGE_LOG, replicas::BUCKET_LOG, command_line::CONFIG];
-        for name in machines.iter().map(|machine| machine.name.as_str()).chain(old) {
-            forget(&plan.dir.join(name))?;
-        }
-        for number in 0..plan.replicas.as_ref().map_or(1, |replicas| replicas.count) {
-            for name in [service::DATA, service::LOG] {
-                forget(&plan.dir.join(replicas::named(name, number)))?;
-            }
-        }
+        forget_earlier(&plan, &machines)?;
         let handles =
             machines.iter().map(|planned| planned.controlled(&plan)).collect::<Result<Vec<_>, _>>()?;
         let members: Vec<_> = machines.iter().map(Planned::member).collect();
         let masters = machines.iter().filter(|machine| machine.role == Role::Master).count();
         let single = members.first().filter(|_| masters == 1).map(|member| member.address);
-        let names = Names {
-            cluster: format!("{NAME}.{DOMAIN}"),
-            api: single.unwrap_or(API_VIP),
-            apps: single.unwrap_or(INGRESS_VIP),
-        };
+        let names = names(single);
         let attachment = match &plan.rack {
             Some(rack) => NicAttachment::Card(&rack.interface),
             None if plan.namespaces => NicAttachment::Own,
@@ -426,6 +413,29 @@ impl Lab {
         }
         Ok(())
     }
+}
+
+/// Names of the cluster: addresses of their own, or that of its only master.
+fn names(single: Option<Ipv4Addr>) -> Names {
+    Names {
+        cluster: format!("{NAME}.{DOMAIN}"),
+        api: single.unwrap_or(API_VIP),
+        apps: single.unwrap_or(INGRESS_VIP),
+    }
+}
+
+/// An earlier lab has left its disks, its clusters, and a service that was ready.
+fn forget_earlier(plan: &Plan, machines: &[Planned]) -> Result<(), LabError> {
+    let old = [service::IMAGE_LOG, replicas::BUCKET_LOG, command_line::CONFIG];
+    for name in machines.iter().map(|machine| machine.name.as_str()).chain(old) {
+        forget(&plan.dir.join(name))?;
+    }
+    for number in 0..plan.replicas.as_ref().map_or(1, |replicas| replicas.count) {
+        for name in [service::DATA, service::LOG] {
+            forget(&plan.dir.join(replicas::named(name, number)))?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes a file, or a folder, if it is there.

@@ -91,10 +91,10 @@ impl Cluster {
         self.read("told")
     }
 
-    /// For whoever reads why a test failed.
+    /// For whoever reads why a test failed: the error, what the machines show, and what was told.
     pub(crate) fn everything(&self) -> String {
         let consoles: String = self.names.iter().map(|name| console(&self.dir.path().join(name))).collect();
-        format!("{}\n{}{consoles}", self.told(), self.read("complaints"))
+        format!("{}\n{consoles}\n{}", self.read("complaints"), self.told())
     }
 
     /// These were told, in this order.
