@@ -150,3 +150,23 @@ impl Lab {
         self.cli.show(&["cluster", "manifest", "add", NAME, MANIFEST])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::up::Topology;
+    use crate::up::machines::tests::plan;
+
+    #[test]
+    fn which_machines_have_ostree() {
+        let plain = plan(Topology::Sno, 0);
+        let layered = Plan { containerfile: Some("/x".into()), ..plain.clone() };
+        let namespaces = Plan { namespaces: true, ..layered.clone() };
+        assert_eq!([&plain, &layered, &namespaces].map(kind), [Kind::Plain, Kind::Ostree, Kind::Plain]);
+        must_come(&layered).unwrap();
+        let in_cluster = Plan { workers_in_cluster: true, ..layered };
+        let refused = must_come(&in_cluster).unwrap_err().to_string();
+        assert!(refused.contains("--namespaces"), "{refused}");
+        must_come(&Plan { namespaces: true, ..in_cluster }).unwrap();
+    }
+}
