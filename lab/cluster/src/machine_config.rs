@@ -56,8 +56,14 @@ pub struct Rendered {
     pub specs: BTreeMap<String, (String, Value)>,
 }
 
-/// Makes the configs: what all have, what each role has, and over that the MachineConfigs among the manifests, by name.
-pub fn render(cluster: &Cluster, folder: &str, manifests: &[Value]) -> Result<Rendered> {
+/// Makes the configs: what all have, what each role has, and over that the MachineConfigs among the manifests, by name. Parts of the cluster's
+/// own are in a folder, the credentials of nodes' pulls in a file.
+pub fn render(
+    cluster: &Cluster,
+    folder: &std::path::Path,
+    pull_secret: &std::path::Path,
+    manifests: &[Value],
+) -> Result<Rendered> {
     let mut own: Vec<&Value> = manifests.iter().filter(|object| object["kind"] == "MachineConfig").collect();
     own.sort_by_key(|object| object["metadata"]["name"].as_str().unwrap_or_default());
     let mut rendered = Rendered::default();
@@ -67,11 +73,7 @@ pub fn render(cluster: &Cluster, folder: &str, manifests: &[Value]) -> Result<Re
         let image = os_image::of(role, manifests)?;
         if image.is_some() {
             for config in [&mut config, &mut given] {
-                config.add_file(
-                    PULL_SECRET,
-                    0o600,
-                    Resource::bytes(files::read("/root/.docker/config.json")?),
-                );
+                config.add_file(PULL_SECRET, 0o600, Resource::bytes(files::read(pull_secret)?));
             }
         }
         for object in own.iter().filter(|object| object["metadata"]["labels"][ROLE] == role) {
@@ -126,26 +128,31 @@ pub fn with_image(config: &[u8], name: &str, image: &str) -> Result<Vec<u8>> {
     Ok(config.to_json()?)
 }
 
-fn of_role(cluster: &Cluster, folder: &str, role: &str) -> Result<Config> {
-    let mut config = Config::new(VERSION);
-    let told = Cluster { role: role.to_owned(), ..cluster.clone() };
-    let to = |name: &str| format!("{NODE}/{name}");
-    let path = |name: &str| std::path::Path::new(folder).join(name);
-    config.add_file(&to("lab.json"), 0o600, Resource::bytes(told.text()?));
-    let mut laid = vec![names::ROOT.to_owned(), KUBELET.to_owned(), format!("{}.crt", names::CLIENTS)];
+/// What machines of a role have of the bootstrap host's certificates, keys and credentials, by name below its folder. Masters have all that
+/// any role has.
+pub fn parts(role: &str) -> Vec<String> {
+    let mut all = vec![names::ROOT.to_owned(), KUBELET.to_owned(), format!("{}.crt", names::CLIENTS)];
     if role != "worker" {
-        laid.extend([names::KUBECONFIG, names::LOOPBACK].map(str::to_owned));
+        all.extend([names::KUBECONFIG, names::LOOPBACK].map(str::to_owned));
         // Operators would hand them over through the cluster, where there were some.
         for name in
             [names::API, names::CONFIG_SERVER, names::CLIENTS, names::KUBELETS, names::TOKENS, names::ETCD]
         {
-            laid.extend(["crt", "key"].map(|end| format!("{name}.{end}")));
+            all.extend(["crt", "key"].map(|end| format!("{name}.{end}")));
         }
     }
-    laid.sort();
-    laid.dedup();
-    for name in laid {
-        config.add_file(&to(&name), 0o600, Resource::bytes(files::read(path(&name))?));
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn of_role(cluster: &Cluster, folder: &std::path::Path, role: &str) -> Result<Config> {
+    let mut config = Config::new(VERSION);
+    let told = Cluster { role: role.to_owned(), ..cluster.clone() };
+    let to = |name: &str| format!("{NODE}/{name}");
+    config.add_file(&to("lab.json"), 0o600, Resource::bytes(told.text()?));
+    for name in parts(role) {
+        config.add_file(&to(&name), 0o600, Resource::bytes(files::read(folder.join(&name))?));
     }
     // Plain for all: whoever came without TLS knows no authority, and the digest proves it to the others.
     let url = format!("http://{}:{PLAIN_CONFIG_PORT}/program", cluster.config_server());
@@ -161,6 +168,13 @@ pub fn put_program(config: &mut Config) -> Result<()> {
     config.storage.files.retain(|file| file.path != PROGRAM);
     config.add_file(PROGRAM, 0o755, packed);
     Ok(())
+}
+
+/// A config that has another one in it, packed, as the config of a single node has it.
+pub fn with_inner(config: &Config) -> Result<Config> {
+    let mut outer = Config::new(VERSION);
+    outer.ignition.config.merge.push(packed(&config.to_json()?)?);
+    Ok(outer)
 }
 
 fn packed(bytes: &[u8]) -> Result<Resource> {

@@ -62,9 +62,10 @@ pub(super) const PACKAGES: &[&str] = &[
     "zstd",
 ];
 
-/// What an image with ostree has beside them: ostree itself, what fetches images for it and runs programs of theirs, and what lets a partition grow.
+/// What an image with ostree has beside them: ostree itself, what fetches images for it and runs programs of theirs, what lets a partition grow,
+/// and what a node's own scripts read JSON by.
 pub(super) const OSTREE_PACKAGES: &[&str] =
-    &["bubblewrap", "cloud-guest-utils", "ostree", "ostree-boot", "skopeo"];
+    &["bubblewrap", "cloud-guest-utils", "jq", "ostree", "ostree-boot", "skopeo"];
 
 /// dracut's modules; `assisted-lab` is ours.
 pub(super) const DRACUT_MODULES: &str =
@@ -155,6 +156,8 @@ pub(super) const OSTREE_FILES: &[Embedded] = embedded![
         "prepare-root.conf",
     ],
     "ostree/live" => "usr/sbin": ["setenforce"],
+    "ostree/live" => "usr/bin": ["update-ca-trust"],
+    "ostree/live" => "etc/containers": ["registries.conf"],
 ];
 
 /// Files of the project that only what is installed has of such an image.

@@ -52,11 +52,10 @@ pub enum LabError {
     #[error("an operator can fail or be missing on machines of namespaces alone: add --namespaces")]
     OnlyNamespaces,
     #[error(
-        "image mode installs machines of namespaces alone: add --namespaces. In virtual machines the lab's controller of configurations does \
-         not run out of the release's image yet, and nodes do not tell which deployment they have started from; that the lab's image for image \
-         mode starts in a built image is tested by itself"
+        "the image of workers is built in the cluster on machines of namespaces alone: add --namespaces, or have it built on the bootstrap \
+         host. The lab's registry has no image with the builder, which a virtual machine would pull"
     )]
-    OnlyNamespacesInImageMode,
+    OnlyNamespacesBuild,
     #[error("the lab's cluster knows no operator {0} that could fail or be missing")]
     NoOperator(String),
     #[error("the table of operators can't be read: {0}")]

@@ -1,13 +1,24 @@
-//! Clusters whose nodes boot images that are built while they are installed, on machines of namespaces.
+//! Clusters whose nodes boot images that are built while they are installed.
+
+use std::path::PathBuf;
 
 use serde_json::json;
 
+use super::topology::Role;
 use super::{Fault, Lab, LabError, NAME, Plan};
+use crate::image::{Image, Kind};
+use crate::namespace;
+use crate::release::{ImageModePrograms, NodeImage};
 
 const SETTINGS: &str = "image-mode.yaml";
 const MANIFEST: &str = "os-images.yaml";
 /// Where the cluster would push later builds: nobody is there.
 const PUSHED_LATER: &str = "registry.example.com/lab";
+
+/// Debian's registry, and its programs that images of the release have.
+const REGISTRY_PROGRAM: &str = "/usr/bin/docker-registry";
+const GREP: &str = "/bin/grep";
+const BUSYBOX: &str = "/bin/busybox";
 
 /// What fails where a step is to fail; nobody is to read the password anywhere.
 const FAILS: &str = "\nRUN TOKEN=hunter2; echo no such package >&2; exit 7\n";
@@ -20,12 +31,36 @@ pub(super) fn must_fail_in_it(plan: &Plan) -> Result<(), LabError> {
     }
 }
 
-/// Fails for machines that can't be installed in image mode.
+/// Fails for a cluster that would build on machines that can't: a virtual one would have to pull the builder out of an image, and none is made.
 pub(super) fn must_come(plan: &Plan) -> Result<(), LabError> {
-    match plan.containerfile.is_some() && !plan.namespaces {
-        true => Err(LabError::OnlyNamespacesInImageMode),
+    match plan.workers_in_cluster && !plan.namespaces {
+        true => Err(LabError::OnlyNamespacesBuild),
         false => Ok(()),
     }
+}
+
+/// Which of the lab's images machines boot: an image of their own is laid onto a disk by what the other one has. Machines of namespaces read
+/// nothing of it but the Ignition config.
+pub(super) fn kind(plan: &Plan) -> Kind {
+    match plan.containerfile.is_some() && !plan.namespaces {
+        true => Kind::Ostree,
+        false => Kind::Plain,
+    }
+}
+
+/// What the release has for it.
+pub(super) fn programs(plan: &Plan) -> Result<Option<ImageModePrograms>, LabError> {
+    if plan.containerfile.is_none() {
+        return Ok(None);
+    }
+    let node = match kind(plan) {
+        Kind::Ostree => NodeImage::Ostree(Image::find(Kind::Ostree)?.os_image()),
+        Kind::Plain => {
+            NodeImage::Small { ignition: PathBuf::from(namespace::IGNITION), busybox: PathBuf::from(BUSYBOX) }
+        }
+    };
+    let (registry, grep) = (PathBuf::from(REGISTRY_PROGRAM), PathBuf::from(GREP));
+    Ok(Some(ImageModePrograms { registry, grep, node }))
 }
 
 /// The service's settings. Machines of the lab are small; an image is laid onto a disk before its first start in image mode alone, since
@@ -49,10 +84,11 @@ impl Lab {
         if self.plan.containerfile.is_none() {
             return Ok(());
         }
-        // Machines have no disk that could be given a partition.
         let location = if self.plan.workers_in_cluster { "ControlPlane" } else { "Bootstrap" };
+        // Machines of namespaces have no disk that could be given a partition, and virtual ones may be emulated.
+        let (scratch, minutes) = if self.plan.namespaces { ("Memory", 15) } else { ("Auto", 90) };
         let asked = json!({
-            "mode": "Enabled", "scratch": "Memory", "workerBuildLocation": location, "buildTimeoutMinutes": 15,
+            "mode": "Enabled", "scratch": scratch, "workerBuildLocation": location, "buildTimeoutMinutes": minutes,
         });
         self.write_definition(SETTINGS, &asked.to_string())?;
         self.cli.show(&["cluster", "update", NAME, "--on-cluster-layering-file", SETTINGS])?;
@@ -83,7 +119,8 @@ impl Lab {
         std::fs::write(&path, text).map_err(LabError::io(&path))
     }
 
-    /// The MachineOSConfigs of both pools, with the user's Containerfile and what follows it.
+    /// The MachineOSConfigs of both pools, with the user's Containerfile and what follows it. An image takes virtual machines minutes, so a
+    /// pool that has none of them has none.
     fn add_image_manifest(&self, more: &str) -> Result<(), LabError> {
         let Some(containerfile) = &self.plan.containerfile else { return Ok(()) };
         let mut user = std::fs::read_to_string(containerfile).map_err(LabError::io(containerfile))?;
@@ -105,8 +142,31 @@ impl Lab {
             // {"auths":{"registry.example.com":{"auth":"bGFiOmxhYg=="}}}
             "data": {".dockerconfigjson": "eyJhdXRocyI6eyJyZWdpc3RyeS5leGFtcGxlLmNvbSI6eyJhdXRoIjoiYkdGaU9teGhZZz09In19fQ=="},
         });
-        let all = [config("master"), config("worker"), secret].map(|object| object.to_string());
+        let has_workers = self.machines.iter().any(|(machine, _)| machine.role == Role::Worker);
+        let workers = (self.plan.namespaces || has_workers).then(|| config("worker"));
+        let all = [config("master")].into_iter().chain(workers).chain([secret]);
+        let all: Vec<_> = all.map(|object| object.to_string()).collect();
         self.write_definition(MANIFEST, &all.join("\n---\n"))?;
         self.cli.show(&["cluster", "manifest", "add", NAME, MANIFEST])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::up::Topology;
+    use crate::up::machines::tests::plan;
+
+    #[test]
+    fn which_machines_have_ostree() {
+        let plain = plan(Topology::Sno, 0);
+        let layered = Plan { containerfile: Some("/x".into()), ..plain.clone() };
+        let namespaces = Plan { namespaces: true, ..layered.clone() };
+        assert_eq!([&plain, &layered, &namespaces].map(kind), [Kind::Plain, Kind::Ostree, Kind::Plain]);
+        must_come(&layered).unwrap();
+        let in_cluster = Plan { workers_in_cluster: true, ..layered };
+        let refused = must_come(&in_cluster).unwrap_err().to_string();
+        assert!(refused.contains("--namespaces"), "{refused}");
+        must_come(&Plan { namespaces: true, ..in_cluster }).unwrap();
     }
 }

@@ -41,7 +41,7 @@ use std::time::{Duration, Instant};
 
 use assisted_lab_tools::kubernetes;
 
-use crate::image::{self, Image};
+use crate::image::Image;
 use crate::machine::{Hypervisor, Machine};
 use crate::namespace;
 use crate::network::{API_VIP, GATEWAY, INGRESS_VIP, Names, Network, NicAttachment};
@@ -119,7 +119,7 @@ impl Lab {
         image_mode::must_come(&plan)?;
         let mut minutes = minutes::Sampler::start().map_err(LabError::io(Path::new("/proc")))?;
         minutes.begin("network, service, image");
-        let image = Image::find(image::Kind::Plain)?;
+        let image = Image::find(image_mode::kind(&plan))?;
         if plan.rack.is_none() && !plan.namespaces {
             let verdict = Hypervisor::here()?.verdict(say);
             say(&format!("machines are run by {}: {}", verdict.accelerator, verdict.why));

@@ -7,21 +7,17 @@ use std::time::Duration;
 use assisted_lab_tools::kubernetes;
 use assisted_lab_tools::wait::Wait;
 
-use super::{LabError, Plan, program};
+use super::{LabError, Plan, image_mode, program};
 use crate::image::ImageError;
 use crate::namespace;
 use crate::network::{Network, REGISTRY};
-use crate::release::{ImageModePrograms, Pushed, ReleasePrograms, push_release};
+use crate::release::{Pushed, ReleasePrograms, push_release};
 
 /// Version of the release: what OpenShift's of this version would be.
 pub(super) const VERSION: &str = "4.20.1";
 
 /// How long the registry may take to take everything.
 const PUSH: Duration = Duration::from_secs(10 * 60);
-
-/// Debian's registry, and its busybox.
-const REGISTRY_PROGRAM: &str = "/usr/bin/docker-registry";
-const BUSYBOX: &str = "/bin/busybox";
 
 /// Debian's etcd.
 const ETCD: &str = "/usr/bin/etcd";
@@ -51,11 +47,7 @@ pub(super) fn push(plan: &Plan, network: &Network) -> Result<Pushed, LabError> {
         assisted: stripped(plan, &plan.program, "assisted")?,
         etcd: PathBuf::from(ETCD),
         kubernetes: kubernetes::find("kube").ok_or(LabError::NoKubernetes)?,
-        image_mode: plan.containerfile.as_ref().map(|_| ImageModePrograms {
-            registry: PathBuf::from(REGISTRY_PROGRAM),
-            ignition: PathBuf::from(namespace::IGNITION),
-            busybox: PathBuf::from(BUSYBOX),
-        }),
+        image_mode: image_mode::programs(plan)?,
     };
     network.within(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

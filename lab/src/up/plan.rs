@@ -44,9 +44,9 @@ pub struct Plan {
     pub replicas: Option<Replicas>,
     /// Operators that are installed with the cluster.
     pub operators: Vec<Operator>,
-    /// Image mode: what is built on top of the release's image for nodes. Machines of namespaces alone can do with it.
+    /// Image mode: what is built on top of the release's image for nodes.
     pub containerfile: Option<PathBuf>,
-    /// In image mode, the image of workers is built in the cluster.
+    /// In image mode, the image of workers is built in the cluster; on machines of namespaces alone.
     pub workers_in_cluster: bool,
     /// End once the cluster has this status.
     pub until: Until,

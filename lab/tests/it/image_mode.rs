@@ -1,12 +1,33 @@
-//! Image mode on machines of namespaces: what is built while a cluster is installed, and what its nodes then start from.
+//! Image mode, on machines of namespaces and on virtual ones: what is built while a cluster is installed, and what its nodes then start from.
 
 use std::process::Command;
 
 use assisted_testkit::built;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use crate::namespaces::{COMMAND, Cluster};
 use crate::support::{output, run, text};
+
+/// What a node tells on its console whenever it starts in its image, which alone has this.
+const TELL: &str = r#"#!/bin/sh
+tell() {
+    target=$(grep -o 'ostree=[^ ]*' /proc/cmdline)
+    echo "image nonce: $(cat /usr/ocl/nonce)"
+    echo "image origin: $(sed -n 's/^container-image-reference=//p' "$(readlink -f "/sysroot${target#ostree=}").origin")"
+    echo "image entries: $(ls /boot/loader/entries | tr '\n' ' ')"
+    echo "image usr: $(findmnt --noheadings --output OPTIONS --target /usr | cut -d, -f1)"
+    echo "image first start: $(grep -c ignition.firstboot /proc/cmdline)"
+}
+printf '\n%s\n' "$(tell 2>&1)" >/dev/console
+"#;
+const UNIT: &str =
+    "[Unit]\nDescription=Tells what this system is\n[Service]\nType=oneshot\nExecStart=/usr/ocl/tell\n";
+
+/// How long virtual machines may take without KVM, in minutes: each image is pulled, built and pushed by an emulated processor.
+const SINGLE: u64 = 120;
+const FOUR: u64 = 240;
 
 /// The processes of a machine, by the number of its network.
 fn processes(cluster: &Cluster, number: usize) -> Vec<String> {
@@ -182,4 +203,95 @@ fn everything_a_step_that_fails_ends_the_installation_and_the_next_one_succeeds(
     let shown = run(&mut cluster.exec(&[text(&program), "cluster", "show", "lab"]));
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
     assert!(shown.contains("image mode: adopted"), "{shown}");
+}
+
+/// A single node on a virtual machine: what it first starts from its disk is the image that was built while it was installed, deployed by ostree.
+#[test]
+fn everything_ostree_a_single_node_starts_in_its_image() {
+    start_by_ostree(&["--topology", "sno"], &["master-0"], SINGLE);
+}
+
+/// The same of three masters and a worker, with an image for each pool.
+#[test]
+fn everything_ostree_masters_and_a_worker_start_in_their_images() {
+    let names = ["master-0", "master-1", "master-2", "worker-0"];
+    start_by_ostree(&["--topology", "compact", "--workers", "1"], &names, FOUR);
+}
+
+fn start_by_ostree(shape: &[&str], names: &[&str], minutes: u64) {
+    // Nobody can have guessed it.
+    let nonce = std::fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap().trim().to_owned();
+    let given = tempfile::tempdir().unwrap();
+    let containerfile = given.path().join("Containerfile");
+    let (units, wanted) = ("/usr/lib/systemd/system", "multi-user.target.wants");
+    let user = format!(
+        "FROM configs AS final\nRUN mkdir -p /usr/ocl {units}/{wanted} && echo {nonce} > /usr/ocl/nonce && \
+         echo {} | base64 -d > /usr/ocl/tell && chmod 755 /usr/ocl/tell && echo {} | base64 -d > {units}/ocl-tell.service && \
+         ln -s ../ocl-tell.service {units}/{wanted}/ocl-tell.service && ostree container commit\n",
+        STANDARD.encode(TELL),
+        STANDARD.encode(UNIT),
+    );
+    std::fs::write(&containerfile, user).unwrap();
+    let options = [shape, &["--image-mode", text(&containerfile)]].concat();
+    let cluster = Cluster::of_machines(&options, names, minutes);
+    cluster.said(&["The cluster has taken over the OS image of pool", "cluster lab: installed 100%"]);
+    let program = built("assisted").unwrap();
+    let shown = run(&mut cluster.exec(&[text(&program), "cluster", "show", "lab"]));
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("image mode: adopted"), "{shown}");
+
+    for name in names {
+        let pool = if name.starts_with("master") { "master" } else { "worker" };
+        let config = cluster.object(&["get", "machineosconfig", pool]);
+        let image = config["status"]["currentImagePullSpec"].as_str().unwrap_or_else(|| panic!("{config}"));
+        let node = cluster.object(&["get", "node", name]);
+        for key in ["currentImage", "desiredImage"] {
+            let of_node =
+                &node["metadata"]["annotations"][format!("machineconfiguration.openshift.io/{key}")];
+            assert_eq!(of_node, image, "{name}: {key}");
+        }
+        let console = cluster.read(&format!("{name}/console.log"));
+        let told = |what: &str| -> Vec<String> {
+            let begin = format!("image {what}: ");
+            console
+                .lines()
+                .filter_map(|line| line.strip_prefix(&begin))
+                .map(|rest| rest.trim().to_owned())
+                .collect()
+        };
+        // One start from the disk, the first of all, and it was in the image.
+        for (what, expected) in [
+            ("nonce", nonce.as_str()),
+            ("origin", &format!("ostree-unverified-registry:{image}")),
+            ("usr", "ro"),
+            ("first start", "1"),
+            // The release's own system stays as the second entry.
+            ("entries", "ostree-1-rhcos.conf ostree-2-rhcos.conf"),
+        ] {
+            assert_eq!(told(what), [expected], "{name}: {what}\n{}", cluster.everything());
+        }
+    }
+
+    // Each control plane node serves the pool's image, the bootstrap host's own registry being gone.
+    let secret = cluster.object(&["--namespace", "openshift-config", "get", "secret", "pull-secret"]);
+    let secret = STANDARD.decode(secret["data"][".dockerconfigjson"].as_str().unwrap()).unwrap();
+    let secret: Value = serde_json::from_slice(&secret).unwrap();
+    let auth = secret["auths"]["localhost:22626"]["auth"].as_str().unwrap();
+    let config = cluster.object(&["get", "machineosconfig", "master"]);
+    let image = config["status"]["currentImagePullSpec"].as_str().unwrap();
+    let (_, digest) = image.split_once("@sha256:").unwrap();
+    for number in 0..names.iter().filter(|name| name.starts_with("master")).count() {
+        let address =
+            format!("https://192.168.126.1{number}:22626/v2/ocl/os-image-master/manifests/sha256:{digest}");
+        let accept = "Accept: application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json";
+        let (manifest, auth) = (cluster.dir().join("manifest"), format!("Authorization: Basic {auth}"));
+        // Whose certificate it is does not count here: the bytes are held against the digest.
+        let curl = ["curl", "-sk", "-H", accept];
+        let unknown = ["-o", "/dev/null", "-w", "%{http_code}", &address];
+        let stranger = output(&mut cluster.exec(&[&curl[..], &unknown].concat()), COMMAND).stdout;
+        assert_eq!(String::from_utf8_lossy(&stranger), "401", "master-{number}");
+        run(&mut cluster.exec(&[&curl[..], &["-f", "-H", &auth, "-o", text(&manifest), &address]].concat()));
+        let sum = run(Command::new("sha256sum").arg(&manifest)).stdout;
+        assert!(String::from_utf8_lossy(&sum).starts_with(digest), "master-{number}");
+    }
 }

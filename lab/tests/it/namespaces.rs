@@ -47,17 +47,22 @@ impl Cluster {
 
     /// The same, whoever gave the orders.
     pub(crate) fn start(options: &[&str], names: &[&str]) -> Self {
+        Self::of_machines(&[&["--namespaces"], options].concat(), names, LIMIT)
+    }
+
+    /// The same of machines of the kind that the options say, within so many minutes.
+    pub(crate) fn of_machines(options: &[&str], names: &[&str], minutes: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let names = names.iter().map(|name| (*name).to_owned()).collect();
         let program = built("assisted-lab").unwrap();
         let mut command = tied(&program);
-        command.args(["up", "--namespaces", "--limit", &LIMIT.to_string(), "--dir"]);
+        command.args(["up", "--limit", &minutes.to_string(), "--dir"]);
         command.arg(dir.path()).args(options);
         let file = |name: &str| std::fs::File::create(dir.path().join(name)).unwrap();
         command.stdin(Stdio::null()).stdout(file("told")).stderr(file("complaints"));
         let mut cluster = Self { lab: command.spawn().unwrap(), dir, program, names };
         // Longer than the lab's own limit, which says more.
-        let limit = Duration::from_secs((LIMIT + 2) * 60);
+        let limit = Duration::from_secs((minutes + 2) * 60);
         let mut wait = Wait::new("the installation", cluster.dir.path().join("told").display(), limit);
         while !cluster.told().contains("ends it.") {
             if let Some(status) = cluster.lab.try_wait().unwrap() {

@@ -64,7 +64,7 @@ pub struct Up {
     /// Install the cluster in image mode: the Containerfile of all pools' images, which begins with FROM configs AS final
     #[arg(long, value_name = "CONTAINERFILE", conflicts_with = "machines")]
     image_mode: Option<PathBuf>,
-    /// In image mode, build the image of workers on a control plane node, once the cluster is there
+    /// In image mode, build the image of workers on a control plane node, once the cluster is there; with machines of namespaces
     #[arg(long, requires = "image_mode")]
     workers_in_cluster: bool,
     /// Serve with so many replicas behind one address, on a PostgreSQL and a bucket, instead of one service on SQLite
