@@ -118,7 +118,9 @@ impl Serve {
         let signer = identity::signer(&mut settings.auth, &data_dir, &secrets.keys)?;
         let generator = generator::open(&settings, &data_dir)
             .context("clusters can't be installed with these settings")?;
-        let mut builder = Service::builder(settings.clone(), store, blob, generator)?.data_dir(&data_dir)?;
+        let mut builder = Service::builder(settings.clone(), store, blob, generator)?
+            .data_dir(&data_dir)?
+            .keys(secrets.keys.clone());
         if let Some(signer) = signer {
             builder = builder.signer(Arc::new(move |grant| token(&signer, grant)));
         }

@@ -27,6 +27,7 @@ const AT_ONCE: usize = 16;
 #[derive(Clone, Debug)]
 pub struct Blob {
     backend: Arc<dyn Backend>,
+    is_bucket: bool,
     /// Those that files are sealed with; `None`: they are not.
     keys: Option<Keyring>,
 }
@@ -34,23 +35,28 @@ pub struct Blob {
 impl Blob {
     /// Opens a directory; makes it, for its owner only, when it is not there.
     pub async fn open(root: impl Into<PathBuf>) -> Result<Self, Error> {
-        Ok(Self { backend: Arc::new(Folder::open(root.into()).await?), keys: None })
+        Ok(Self { backend: Arc::new(Folder::open(root.into()).await?), is_bucket: false, keys: None })
     }
 
     /// Opens a directory of another program to read it: nothing is made in it, not even the directory.
     pub fn foreign(root: impl Into<PathBuf>) -> Self {
-        Self { backend: Arc::new(Folder::foreign(root.into())), keys: None }
+        Self { backend: Arc::new(Folder::foreign(root.into())), is_bucket: false, keys: None }
     }
 
     /// Opens a bucket of S3, or of what speaks as it does.
     pub async fn bucket(place: S3) -> Result<Self, Error> {
-        Ok(Self { backend: Arc::new(Bucket::open(place).await?), keys: None })
+        Ok(Self { backend: Arc::new(Bucket::open(place).await?), is_bucket: true, keys: None })
     }
 
     /// The same files, sealed with the one of these keys that seals, and opened with all of them.
     #[must_use]
     pub fn sealed(self, keys: Keyring) -> Self {
         Self { keys: Some(keys), ..self }
+    }
+
+    /// Whether the files are in a bucket.
+    pub fn is_bucket(&self) -> bool {
+        self.is_bucket
     }
 
     /// Seals files that are not sealed with the newest key: those of an older program, and those that an older key has sealed. It can

@@ -72,6 +72,7 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-testkit", "PostgreSQL, docker-registry, etcd", &[KUBERNETES]),
     of("assisted-bmc", "", &[PYTHON]),
     of("assisted-blob", "", &[PYTHON, S3]),
+    of("assisted-api", "", &[PYTHON]),
     of("assisted-dns", "bind9", &[PYTHON]),
     as_root("assisted-agent", "chrony, dnsmasq, fio, iproute2", &[]),
     of("assisted-release", "docker-registry", &[]),

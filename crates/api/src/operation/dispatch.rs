@@ -256,8 +256,13 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         }
         Id::RenderCluster => call.file(service.clusters().render(caller, call.cluster_id()?)).await,
         Id::GetCredentials => call.json(service.files().get_credentials(caller, call.cluster_id()?)).await,
-        Id::GetPresignedForClusterFiles | Id::GetPresignedForClusterCredentials => {
-            call.json(service.files().get_presigned_for_cluster_files(caller)).await
+        Id::GetPresignedForClusterFiles => {
+            let file = query::presigned_file(call)?;
+            call.json(service.files().get_presigned_for_cluster_files(caller, file)).await
+        }
+        Id::GetPresignedForClusterCredentials => {
+            let (cluster_id, file) = (call.cluster_id()?, call.text(name::FILE_NAME));
+            call.json(service.files().get_presigned_for_cluster_credentials(caller, cluster_id, file)).await
         }
         Id::UploadClusterIngressCert => {
             let IngressCertParams(ca) = call.body().await?;

@@ -17,6 +17,7 @@ use assisted_wire::cluster::LogsType;
 use assisted_wire::host::HostRole;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::on_cluster_layering::Pool;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::stored_file::key;
@@ -39,7 +40,7 @@ pub struct UploadLogs {
 }
 
 /// Which logs to download.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct DownloadLogs {
     pub cluster_id: ClusterId,
     /// All of them unless it is `host` or `controller`.
