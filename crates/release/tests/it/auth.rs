@@ -70,8 +70,11 @@ async fn uploads_are_tried_with_what_opens_the_registry() {
     };
     let opened = session(pull_secret(&[(name.as_str(), right.as_str())]));
     opened.try_upload(&repository(&name)).await.unwrap();
+    // The registry removes what belongs to an upload, and leaves the folder that was its place.
     let uploads = lab.images.path().join("docker/registry/v2/repositories/acme/os-master/_uploads");
-    assert_eq!(std::fs::read_dir(uploads).map_or(0, Iterator::count), 0, "nothing of it stays");
+    let uploads: Vec<_> = std::fs::read_dir(uploads).unwrap().map(|upload| upload.unwrap().path()).collect();
+    assert_eq!(uploads.len(), 1, "{uploads:?}");
+    assert!(!uploads[0].join("startedat").exists() && !uploads[0].join("data").exists(), "{uploads:?}");
 
     for secret in
         [pull_secret(&[(name.as_str(), "reader:wrong")]), pull_secret(&[("quay.io", right.as_str())])]

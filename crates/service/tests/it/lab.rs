@@ -24,6 +24,7 @@ use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::infra_env::InfraEnv;
 use assisted_wire::inventory::SystemVendor;
 use assisted_wire::step::{StepReply, StepType, Steps};
+use assisted_wire::work::WorkRow;
 use futures::TryStreamExt;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -216,12 +217,26 @@ impl Lab {
     }
 
     /// Turns the clock, unless something is due or under way: whoever turns it again and again would take the leases of what
-    /// merely takes its time, and work that loses its lease again and again is set aside.
-    pub async fn pass_at_rest(&self, seconds: i64) {
+    /// merely takes its time, and work that loses its lease again and again is set aside. Tells whether it was turned.
+    pub async fn pass_at_rest(&self, seconds: i64) -> bool {
         let rows = self.service.work().list(&self.caller, None).await.unwrap().rows;
-        if rows.iter().all(|row| !["running", "queued"].contains(&row.state.as_str())) {
+        let is_action = |row: &WorkRow| row.id.starts_with("action.");
+        // Actions of a cluster are done one after the other: those behind one that waits wait as well.
+        let waits_behind = |row: &WorkRow| {
+            let mut others =
+                rows.iter().filter(|other| is_action(other) && other.cluster_id == row.cluster_id);
+            is_action(row) && others.any(|other| other.state == "waiting")
+        };
+        let is_at_rest = |row: &WorkRow| match row.state.as_str() {
+            "running" => false,
+            "queued" => waits_behind(row),
+            _ => true,
+        };
+        let rests = rows.iter().all(is_at_rest);
+        if rests {
             self.pass(seconds);
         }
+        rests
     }
 
     /// A cluster of one node, with all that must be told about it.
