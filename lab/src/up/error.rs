@@ -56,6 +56,11 @@ pub enum LabError {
          host. The lab's registry has no image with the builder, which a virtual machine would pull"
     )]
     OnlyNamespacesBuild,
+    #[error(
+        "nodes switch to their image on machines of namespaces alone: add --namespaces. A virtual machine's system has a program of the name \
+         rpm-ostree, which changes nothing, so that what switches other systems leaves it alone"
+    )]
+    OnlyNamespacesSwitch,
     #[error("the lab's cluster knows no operator {0} that could fail or be missing")]
     NoOperator(String),
     #[error("the table of operators can't be read: {0}")]

@@ -31,11 +31,14 @@ pub(super) fn must_fail_in_it(plan: &Plan) -> Result<(), LabError> {
     }
 }
 
-/// Fails for a cluster that would build on machines that can't: a virtual one would have to pull the builder out of an image, and none is made.
+/// Fails for a cluster that would build or switch on machines that can't: a virtual one would have to pull the builder out of an image, and none
+/// is made; and its system has a stand-in for what switches.
 pub(super) fn must_come(plan: &Plan) -> Result<(), LabError> {
-    match plan.workers_in_cluster && !plan.namespaces {
-        true => Err(LabError::OnlyNamespacesBuild),
-        false => Ok(()),
+    match plan {
+        Plan { namespaces: true, .. } => Ok(()),
+        Plan { workers_in_cluster: true, .. } => Err(LabError::OnlyNamespacesBuild),
+        Plan { switches: true, .. } => Err(LabError::OnlyNamespacesSwitch),
+        _ => Ok(()),
     }
 }
 
@@ -87,8 +90,10 @@ impl Lab {
         let location = if self.plan.workers_in_cluster { "ControlPlane" } else { "Bootstrap" };
         // Machines of namespaces have no disk that could be given a partition, and virtual ones may be emulated.
         let (scratch, minutes) = if self.plan.namespaces { ("Memory", 15) } else { ("Auto", 90) };
+        let rollout = if self.plan.switches { "Switch" } else { "Deploy" };
         let asked = json!({
             "mode": "Enabled", "scratch": scratch, "workerBuildLocation": location, "buildTimeoutMinutes": minutes,
+            "rollout": rollout,
         });
         self.write_definition(SETTINGS, &asked.to_string())?;
         self.cli.show(&["cluster", "update", NAME, "--on-cluster-layering-file", SETTINGS])?;
@@ -164,9 +169,11 @@ mod tests {
         let namespaces = Plan { namespaces: true, ..layered.clone() };
         assert_eq!([&plain, &layered, &namespaces].map(kind), [Kind::Plain, Kind::Ostree, Kind::Plain]);
         must_come(&layered).unwrap();
-        let in_cluster = Plan { workers_in_cluster: true, ..layered };
-        let refused = must_come(&in_cluster).unwrap_err().to_string();
-        assert!(refused.contains("--namespaces"), "{refused}");
-        must_come(&Plan { namespaces: true, ..in_cluster }).unwrap();
+        let in_cluster = Plan { workers_in_cluster: true, ..layered.clone() };
+        for refused in [in_cluster, Plan { switches: true, ..layered }] {
+            let why = must_come(&refused).unwrap_err().to_string();
+            assert!(why.contains("--namespaces"), "{why}");
+            must_come(&Plan { namespaces: true, ..refused }).unwrap();
+        }
     }
 }
