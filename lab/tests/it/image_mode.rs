@@ -1,5 +1,6 @@
 //! Image mode, on machines of namespaces and on virtual ones: what is built while a cluster is installed, and what its nodes then start from.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use assisted_testkit::built;
@@ -37,6 +38,31 @@ fn processes(cluster: &Cluster, number: usize) -> Vec<String> {
     String::from_utf8(listed.stdout).unwrap().split_whitespace().map(str::to_owned).collect()
 }
 
+/// Whether what runs on a machine sees a number that its image has.
+fn sees(cluster: &Cluster, number: usize, nonce: &str) -> bool {
+    processes(cluster, number).iter().any(|id| {
+        std::fs::read_to_string(format!("/proc/{id}/root/usr/ocl/nonce"))
+            .is_ok_and(|found| found.trim() == nonce)
+    })
+}
+
+/// How often a machine of namespaces has started, be it the discovery image or its disk: its first program says so.
+fn starts(cluster: &Cluster, name: &str) -> usize {
+    let console = cluster.read(&format!("{name}/console.log"));
+    console.lines().filter(|line| line.contains("starts machine=")).count()
+}
+
+/// A number that nobody can have guessed, and a Containerfile that puts it into an image.
+fn numbered(given: &tempfile::TempDir) -> (String, PathBuf) {
+    let nonce = std::fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap().trim().to_owned();
+    let containerfile = given.path().join("Containerfile");
+    let user = format!(
+        "FROM configs AS final\nRUN mkdir -p /usr/ocl && echo {nonce} > /usr/ocl/nonce && ostree container commit\n"
+    );
+    std::fs::write(&containerfile, user).unwrap();
+    (nonce, containerfile)
+}
+
 /// Image mode: the images of both pools are built by the real podman while the cluster is installed, every node's first start from its disk is in
 /// its pool's image, and the cluster has taken the images over.
 #[test]
@@ -66,24 +92,17 @@ fn everything_workers_start_in_an_image_that_is_built_in_the_cluster() {
 
 fn start_in_images(more: &[&str]) -> Cluster {
     let names = ["master-0", "master-1", "master-2", "worker-0"];
-    // Nobody can have guessed it.
-    let nonce = std::fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap().trim().to_owned();
     let given = tempfile::tempdir().unwrap();
-    let containerfile = given.path().join("Containerfile");
-    let user = format!(
-        "FROM configs AS final\nRUN mkdir -p /usr/ocl && echo {nonce} > /usr/ocl/nonce && ostree container commit\n"
-    );
-    std::fs::write(&containerfile, user).unwrap();
+    let (nonce, containerfile) = numbered(&given);
     let shape = ["--topology", "compact", "--workers", "1", "--image-mode", text(&containerfile)];
     let cluster = Cluster::install(&[&shape[..], more].concat(), &names);
 
     // What runs on each node sees what the build has made.
     for (number, name) in names.iter().enumerate() {
-        let seen = processes(&cluster, number).iter().any(|id| {
-            std::fs::read_to_string(format!("/proc/{id}/root/usr/ocl/nonce"))
-                .is_ok_and(|found| found.trim() == nonce)
-        });
+        let seen = sees(&cluster, number, &nonce);
         assert!(seen, "{name} has not started in its image\n{}", cluster.everything());
+        // The discovery image, and then the disk once.
+        assert_eq!(starts(&cluster, name), 2, "{name}");
     }
 
     for pool in ["master", "worker"] {
@@ -163,6 +182,42 @@ fn start_in_images(more: &[&str]) -> Cluster {
         assert!(!config.is_empty() && !config.contains(&nonce), "{name}");
     }
     cluster
+}
+
+/// With `rollout: Switch` nodes start in the release's system, fetch their image from the registry on their own disk, and start once more: in it.
+#[test]
+fn everything_nodes_that_switch_start_twice_from_their_disks() {
+    let names = ["master-0", "master-1", "master-2"];
+    let given = tempfile::tempdir().unwrap();
+    let (nonce, containerfile) = numbered(&given);
+    let shape = ["--topology", "compact", "--switch", "--image-mode", text(&containerfile)];
+    let cluster = Cluster::install(&shape, &names);
+    cluster.said(&["The cluster has taken over the OS image of pool", "cluster lab: installed 100%"]);
+    let config = cluster.object(&["get", "machineosconfig", "master"]);
+    let image = config["status"]["currentImagePullSpec"].as_str().unwrap_or_else(|| panic!("{config}"));
+    let (_, digest) = image.split_once("@sha256:").unwrap();
+    for (number, name) in names.iter().enumerate() {
+        assert!(
+            sees(&cluster, number, &nonce),
+            "{name} has not started in its image\n{}",
+            cluster.everything()
+        );
+        // The discovery image, and then the disk twice.
+        assert_eq!(starts(&cluster, name), 3, "{name}\n{}", cluster.everything());
+        let dir = cluster.dir().join(name);
+        let boot = dir.join("partitions/boot/loader");
+        assert_eq!(std::fs::read_to_string(boot.join("default")).unwrap(), format!("{digest}.0"), "{name}");
+        // The release's own system stays as the second entry, and whoever switches has nothing more to do.
+        assert!(boot.join("entries/ostree-1.conf").is_file(), "{name}");
+        let told = dir.join("root/etc/ignition-machine-config-encapsulated.json");
+        assert!(!told.exists() && told.with_extension("json.done").is_file(), "{name}");
+        let node = cluster.object(&["get", "node", name]);
+        for key in ["currentImage", "desiredImage"] {
+            let of_node =
+                &node["metadata"]["annotations"][format!("machineconfiguration.openshift.io/{key}")];
+            assert_eq!(of_node, image, "{name}: {key}");
+        }
+    }
 }
 
 /// A step of the Containerfile fails: the cluster is in error with the reason, the log of the build has it and no secret, and once the cluster was
