@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
+use assisted_lab_tools::wait::Wait;
 use assisted_testkit::built;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::namespaces::{COMMAND, Cluster};
 use crate::support::{output, run, text};
@@ -181,7 +183,69 @@ fn start_in_images(more: &[&str]) -> Cluster {
         let config = cluster.read(&format!("{name}/ignition/cache.json"));
         assert!(!config.is_empty() && !config.contains(&nonce), "{name}");
     }
+    rolls_out_later_configs(&cluster, &names);
     cluster
+}
+
+/// A MachineConfig that comes later reaches each node in the image that it has, without a build, since the secret that the MachineOSConfig pushes
+/// with opens the registry as well: while it does not, nothing is rolled out.
+fn rolls_out_later_configs(cluster: &Cluster, names: &[&str]) {
+    const NAMESPACE: &str = "openshift-machine-config-operator";
+    const POOLS: [&str; 2] = ["master", "worker"];
+    /// So long the operator has the time to do what it must not.
+    const STAYS: Duration = Duration::from_secs(15);
+    let secret = cluster.object(&["--namespace", NAMESPACE, "get", "secret", "os-image-push"]);
+    let opens = secret["data"][".dockerconfigjson"].as_str().unwrap().to_owned();
+    let push_with = |credentials: &str| {
+        let patch = json!({"data": {".dockerconfigjson": credentials}}).to_string();
+        let words = ["--namespace", NAMESPACE, "patch", "secret", "os-image-push", "--type", "merge"];
+        run(&mut cluster.kubectl(&[&words[..], &["--patch", &patch]].concat()));
+    };
+    let pool_has = |pool: &str| -> String {
+        let state = cluster.object(&["get", "machineconfigpool", pool]);
+        state["spec"]["configuration"]["name"].as_str().unwrap().to_owned()
+    };
+    let image_of =
+        |config: &str| cluster.object(&["get", "machineconfig", config])["spec"]["osImageURL"].clone();
+    let before = POOLS.map(pool_has);
+    push_with(&STANDARD.encode(r#"{"auths":{}}"#));
+    let configs = POOLS.map(|pool| {
+        json!({
+            "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig",
+            "metadata": {"name": format!("99-later-{pool}"), "labels": {"machineconfiguration.openshift.io/role": pool}},
+            "spec": {"config": {"ignition": {"version": "3.2.0"}, "storage": {"files": [
+                {"path": "/etc/later", "mode": 420, "contents": {"source": format!("data:,{pool}")}},
+            ]}}},
+        })
+    });
+    let file = cluster.dir().join("later.json");
+    std::fs::write(&file, json!({"apiVersion": "v1", "kind": "List", "items": configs}).to_string()).unwrap();
+    run(&mut cluster.kubectl(&["apply", "--filename", text(&file)]));
+    std::thread::sleep(STAYS);
+    assert_eq!(POOLS.map(pool_has), before);
+
+    push_with(&opens);
+    for (number, name) in names.iter().enumerate() {
+        let (pool, old) = if number < 3 { (POOLS[0], &before[0]) } else { (POOLS[1], &before[1]) };
+        let later = cluster.dir().join(name).join("root/etc/later");
+        let mut wait = Wait::new("the later configuration", later.display(), COMMAND);
+        let node = loop {
+            let node = cluster.object(&["get", "node", name]);
+            let current = &node["metadata"]["annotations"]["machineconfiguration.openshift.io/currentConfig"];
+            if current != old.as_str() {
+                break node;
+            }
+            wait.pause(Duration::from_secs(1)).unwrap();
+        };
+        let current = &node["metadata"]["annotations"]["machineconfiguration.openshift.io/currentConfig"];
+        assert_eq!(*current, pool_has(pool), "{name}");
+        assert_eq!(std::fs::read_to_string(&later).unwrap(), pool, "{name}");
+        // In the image that it had, and without another start.
+        assert_eq!(image_of(old), image_of(current.as_str().unwrap()), "{name}");
+        let image = &node["metadata"]["annotations"]["machineconfiguration.openshift.io/currentImage"];
+        assert_eq!(*image, image_of(old), "{name}");
+        assert_eq!(starts(cluster, name), 2, "{name}");
+    }
 }
 
 /// With `rollout: Switch` nodes start in the release's system, fetch their image from the registry on their own disk, and start once more: in it.
