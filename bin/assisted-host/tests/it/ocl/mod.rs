@@ -77,6 +77,21 @@ fn a_build_that_is_killed_in_each_state_goes_on() {
     assert!(events.lines().filter(|line| line.contains("\"building\"")).count() == 1, "{events}");
 }
 
+/// Killed in the middle of a step, whose programs go on without it for a while, it builds once more.
+#[test]
+fn a_builder_that_is_killed_in_a_step_goes_on() {
+    let host = Host::new();
+    host.make_release();
+    host.write_input("FROM configs AS final\nRUN echo 4711 > /usr/share/ocl-nonce && sleep 10\n");
+    host.run(
+        "$OCL run 2> /shared/err & builder=$!\n\
+         for second in $(seq 300); do if grep -qs 'sleep 10' /opt/openshift/ocl/state/status.json; then break; fi; sleep 1; done\n\
+         grep -q 'sleep 10' /opt/openshift/ocl/state/status.json\nkill -9 $builder\nfails wait $builder\n$OCL run 2> /shared/err\n",
+    );
+    let status = host.status();
+    assert_eq!(status["builds"][0]["state"], "Ready", "{status:#}");
+}
+
 /// The power fails in mid-build: what was in memory is gone, and the build begins anew where that is needed.
 #[test]
 fn a_build_goes_on_after_a_power_cut() {
