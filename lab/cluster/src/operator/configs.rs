@@ -1,6 +1,6 @@
-//! MachineConfigs that are there later than the cluster, or changed: each pool's configuration is rendered anew with what they say, and its nodes are
-//! told. A pool that has an image of its own keeps it, if its registry gives it out for the credentials by which the MachineOSConfig pushes, which are
-//! all that the operator looks with; otherwise the pool waits, since nothing is built here.
+//! MachineConfigs that are there later than the cluster, or changed: each pool's configuration is rendered anew with what they say, and its
+//! nodes are told. A pool that has an image of its own keeps it, if its registry gives it out for the credentials by which the MachineOSConfig
+//! pushes, which are all that the operator looks with; otherwise the pool waits, since nothing is built here.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
