@@ -47,7 +47,7 @@ pub enum LabError {
     NoTarget(&'static str),
     #[error("what ends an installation has to go wrong alone: nothing else would come to its end")]
     NotWithOthers,
-    #[error("a step of the images' Containerfile can fail in image mode alone: add --image-mode")]
+    #[error("images can fail in image mode alone: add --image-mode")]
     OnlyImageMode,
     #[error("an operator can fail or be missing on machines of namespaces alone: add --namespaces")]
     OnlyNamespaces,

@@ -23,9 +23,13 @@ const BUSYBOX: &str = "/bin/busybox";
 /// What fails where a step is to fail; nobody is to read the password anywhere.
 const FAILS: &str = "\nRUN TOKEN=hunter2; echo no such package >&2; exit 7\n";
 
-/// A step can fail where images are built alone.
+/// What asks for an image that is not there.
+const MISSING: &str =
+    "\nFROM 192.168.126.1:5000/lab/missing:1 AS missing\nFROM final\nCOPY --from=missing / /\n";
+
+/// Images can fail where they are built alone.
 pub(super) fn must_fail_in_it(plan: &Plan) -> Result<(), LabError> {
-    match plan.faults.contains(&Fault::ImageStep) && plan.containerfile.is_none() {
+    match plan.faults.iter().any(|fault| fault.image_code().is_some()) && plan.containerfile.is_none() {
         true => Err(LabError::OnlyImageMode),
         false => Ok(()),
     }
@@ -97,17 +101,21 @@ impl Lab {
         });
         self.write_definition(SETTINGS, &asked.to_string())?;
         self.cli.show(&["cluster", "update", NAME, "--on-cluster-layering-file", SETTINGS])?;
-        self.add_image_manifest(if self.fails_by_step() { FAILS } else { "" })
+        self.add_image_manifest(self.failing_part().unwrap_or_default())
     }
 
-    /// Whether a step of the Containerfile is to fail.
-    fn fails_by_step(&self) -> bool {
-        self.plan.faults.contains(&Fault::ImageStep)
+    /// The part of the Containerfile that is to fail.
+    fn failing_part(&self) -> Option<&'static str> {
+        self.plan.faults.iter().find_map(|fault| match fault {
+            Fault::ImageStep => Some(FAILS),
+            Fault::ImageBase => Some(MISSING),
+            _ => None,
+        })
     }
 
     /// What a person looks at whose image has failed: the state, and the log of the build.
     pub(super) fn show_failed_images(&self) -> Result<(), LabError> {
-        if !self.fails_by_step() {
+        if self.failing_part().is_none() {
             return Ok(());
         }
         self.cli.show(&["cluster", "show", NAME])?;
@@ -116,7 +124,7 @@ impl Lab {
 
     /// Brings a Containerfile that does not fail.
     pub(super) fn mend_images(&self) -> Result<(), LabError> {
-        if self.fails_by_step() { self.add_image_manifest("") } else { Ok(()) }
+        if self.failing_part().is_some() { self.add_image_manifest("") } else { Ok(()) }
     }
 
     fn write_definition(&self, name: &str, text: &str) -> Result<(), LabError> {

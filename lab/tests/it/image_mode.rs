@@ -324,6 +324,27 @@ fn everything_a_step_that_fails_ends_the_installation_and_the_next_one_succeeds(
     assert!(shown.contains("image mode: adopted"), "{shown}");
 }
 
+/// The Containerfile asks for an image that is not there: that is found before anything is built, and ends the installation as a step does.
+#[test]
+fn everything_an_image_that_is_not_there_ends_the_installation_and_the_next_one_succeeds() {
+    let names = ["master-0", "master-1", "master-2"];
+    let given = tempfile::tempdir().unwrap();
+    let (nonce, containerfile) = numbered(&given);
+    let shape = ["--topology", "compact", "--image-mode", text(&containerfile), "--fault", "image-base"];
+    let cluster = Cluster::install(&shape, &names);
+    cluster.said(&[
+        "cluster lab: error",
+        "OS image build failed for pool master: 192.168.126.1:5000/lab/missing:1",
+        "image mode: failed",
+        "assisted cluster reset lab",
+        "The installation, once more",
+        "cluster lab: installed 100%",
+    ]);
+    for (number, name) in names.iter().enumerate() {
+        assert!(sees(&cluster, number, &nonce), "{name}\n{}", cluster.everything());
+    }
+}
+
 /// A single node on a virtual machine: what it first starts from its disk is the image that was built while it was installed, deployed by ostree.
 #[test]
 fn everything_ostree_a_single_node_starts_in_its_image() {
