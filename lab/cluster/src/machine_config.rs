@@ -42,7 +42,7 @@ pub const ANNOTATIONS: &str = "/etc/machine-config-daemon/node-annotations.json"
 const VERSION: &str = "3.2.0";
 const UNIT: &str = include_str!("../units/lab-node.service");
 /// What a host that is being installed reads of its node's configuration, before it is one.
-const ENCAPSULATED: &str = "/etc/ignition-machine-config-encapsulated.json";
+pub const ENCAPSULATED: &str = "/etc/ignition-machine-config-encapsulated.json";
 /// The credentials of a node's own pulls.
 const PULL_SECRET: &str = "/var/lib/kubelet/config.json";
 
@@ -126,6 +126,23 @@ pub fn with_image(config: &[u8], name: &str, image: &str) -> Result<Vec<u8>> {
     let mut config: Config = serde_json::from_slice(config)?;
     tell(&mut config, name, Some(image));
     Ok(config.to_json()?)
+}
+
+/// A config that is served, with what MachineConfigs say that came later, and another name.
+pub fn with_more(config: &[u8], name: &str, image: Option<&str>, more: &[Value]) -> Result<Vec<u8>> {
+    let mut config: Config = serde_json::from_slice(config)?;
+    for part in more {
+        config = overlay(&config, &part.to_string()).with_context(|| format!("{name} can't be rendered"))?;
+    }
+    tell(&mut config, name, image);
+    Ok(config.to_json()?)
+}
+
+/// The name by which a config is known that is served.
+pub fn name_of(config: &Config) -> Option<String> {
+    let file = config.storage.files.iter().find(|file| file.path == ANNOTATIONS)?;
+    let told: Value = serde_json::from_slice(&file.contents.data()?).ok()?;
+    told["machineconfiguration.openshift.io/desiredConfig"].as_str().map(str::to_owned)
 }
 
 /// What machines of a role have of the bootstrap host's certificates, keys and credentials, by name below its folder. Masters have all that

@@ -234,6 +234,9 @@ impl Running {
             if from_disk {
                 self.disk.forget_config()?;
             }
+        } else {
+            // Another image may have been laid onto the disk meanwhile.
+            self.system.lay_image(&root)?;
         }
         let mut command = self.system.command(&self.namespace, &root, self.disk.device())?;
         match self.run(&mut command)? {

@@ -47,7 +47,7 @@ pub enum LabError {
     NoTarget(&'static str),
     #[error("what ends an installation has to go wrong alone: nothing else would come to its end")]
     NotWithOthers,
-    #[error("a step of the images' Containerfile can fail in image mode alone: add --image-mode")]
+    #[error("images can fail in image mode alone: add --image-mode")]
     OnlyImageMode,
     #[error("an operator can fail or be missing on machines of namespaces alone: add --namespaces")]
     OnlyNamespaces,
@@ -56,6 +56,11 @@ pub enum LabError {
          host. The lab's registry has no image with the builder, which a virtual machine would pull"
     )]
     OnlyNamespacesBuild,
+    #[error(
+        "nodes switch to their image on machines of namespaces alone: add --namespaces. A virtual machine's system has a program of the name \
+         rpm-ostree, which changes nothing, so that what switches other systems leaves it alone"
+    )]
+    OnlyNamespacesSwitch,
     #[error("the lab's cluster knows no operator {0} that could fail or be missing")]
     NoOperator(String),
     #[error("the table of operators can't be read: {0}")]

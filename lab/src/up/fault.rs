@@ -29,6 +29,8 @@ pub enum Fault {
     MissingWorker,
     /// A step of the images' Containerfile fails, until another Containerfile is there; in image mode
     ImageStep,
+    /// The images' Containerfile asks for an image that is not there, until another Containerfile is there; in image mode
+    ImageBase,
 }
 
 impl Fault {
@@ -39,7 +41,16 @@ impl Fault {
 
     /// Whether the installation fails with it.
     fn ends_installation(self) -> bool {
-        matches!(self, Self::ResetWhileWriting | Self::ImageStep)
+        self == Self::ResetWhileWriting || self.image_code().is_some()
+    }
+
+    /// The code with which an image fails, where it is an image that fails.
+    pub(super) fn image_code(self) -> Option<&'static str> {
+        match self {
+            Self::ImageStep => Some("build-user"),
+            Self::ImageBase => Some("preflight"),
+            _ => None,
+        }
     }
 }
 
@@ -112,7 +123,7 @@ impl ScheduledFault {
                 lab.restart_service()?;
                 State::Done
             }
-            (Fault::ImageStep, _) if has_failed_step(host) => {
+            (fault, _) if fault.image_code().is_some_and(|code| has_failed_with(host, code)) => {
                 announce(&format!("{name} has failed with its image"));
                 State::Done
             }
@@ -152,10 +163,10 @@ fn is_writing(host: &Value) -> bool {
     progress["current_stage"] == "Writing image to disk" && (20..100).contains(&percent)
 }
 
-/// Whether a host has failed because a step of its image's Containerfile did.
-fn has_failed_step(host: &Value) -> bool {
+/// Whether a host has failed because its image did, with this code.
+fn has_failed_with(host: &Value, code: &str) -> bool {
     let why = host["status_info"].as_str().unwrap_or_default();
-    host["status"] == "error" && why.contains("OS image: build-user:")
+    host["status"] == "error" && why.contains(&format!("OS image: {code}:"))
 }
 
 fn announce(what: &str) {
@@ -195,7 +206,7 @@ impl Lab {
     pub(super) fn fails_by_fault(&self) -> bool {
         // The cluster may be in error before anybody has looked at its hosts.
         let has_happened =
-            |fault: &ScheduledFault| fault.state == State::Done || fault.fault == Fault::ImageStep;
+            |fault: &ScheduledFault| fault.state == State::Done || fault.fault.image_code().is_some();
         self.faults.iter().any(|fault| fault.fault.ends_installation() && has_happened(fault))
     }
 
@@ -240,7 +251,7 @@ mod tests {
         assert!(
             targets(Topology::Sno, &[Fault::NetworkCut, Fault::BootOrder]).unwrap_err().contains("master")
         );
-        for ends in [Fault::ResetWhileWriting, Fault::ImageStep] {
+        for ends in [Fault::ResetWhileWriting, Fault::ImageStep, Fault::ImageBase] {
             assert!(targets(Topology::Ha, &[ends, Fault::NetworkCut]).unwrap_err().contains("alone"));
         }
     }

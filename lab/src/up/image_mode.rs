@@ -23,19 +23,26 @@ const BUSYBOX: &str = "/bin/busybox";
 /// What fails where a step is to fail; nobody is to read the password anywhere.
 const FAILS: &str = "\nRUN TOKEN=hunter2; echo no such package >&2; exit 7\n";
 
-/// A step can fail where images are built alone.
+/// What asks for an image that is not there.
+const MISSING: &str =
+    "\nFROM 192.168.126.1:5000/lab/missing:1 AS missing\nFROM final\nCOPY --from=missing / /\n";
+
+/// Images can fail where they are built alone.
 pub(super) fn must_fail_in_it(plan: &Plan) -> Result<(), LabError> {
-    match plan.faults.contains(&Fault::ImageStep) && plan.containerfile.is_none() {
+    match plan.faults.iter().any(|fault| fault.image_code().is_some()) && plan.containerfile.is_none() {
         true => Err(LabError::OnlyImageMode),
         false => Ok(()),
     }
 }
 
-/// Fails for a cluster that would build on machines that can't: a virtual one would have to pull the builder out of an image, and none is made.
+/// Fails for a cluster that would build or switch on machines that can't: a virtual one would have to pull the builder out of an image, and none
+/// is made; and its system has a stand-in for what switches.
 pub(super) fn must_come(plan: &Plan) -> Result<(), LabError> {
-    match plan.workers_in_cluster && !plan.namespaces {
-        true => Err(LabError::OnlyNamespacesBuild),
-        false => Ok(()),
+    match plan {
+        Plan { namespaces: true, .. } => Ok(()),
+        Plan { workers_in_cluster: true, .. } => Err(LabError::OnlyNamespacesBuild),
+        Plan { switches: true, .. } => Err(LabError::OnlyNamespacesSwitch),
+        _ => Ok(()),
     }
 }
 
@@ -87,22 +94,28 @@ impl Lab {
         let location = if self.plan.workers_in_cluster { "ControlPlane" } else { "Bootstrap" };
         // Machines of namespaces have no disk that could be given a partition, and virtual ones may be emulated.
         let (scratch, minutes) = if self.plan.namespaces { ("Memory", 15) } else { ("Auto", 90) };
+        let rollout = if self.plan.switches { "Switch" } else { "Deploy" };
         let asked = json!({
             "mode": "Enabled", "scratch": scratch, "workerBuildLocation": location, "buildTimeoutMinutes": minutes,
+            "rollout": rollout,
         });
         self.write_definition(SETTINGS, &asked.to_string())?;
         self.cli.show(&["cluster", "update", NAME, "--on-cluster-layering-file", SETTINGS])?;
-        self.add_image_manifest(if self.fails_by_step() { FAILS } else { "" })
+        self.add_image_manifest(self.failing_part().unwrap_or_default())
     }
 
-    /// Whether a step of the Containerfile is to fail.
-    fn fails_by_step(&self) -> bool {
-        self.plan.faults.contains(&Fault::ImageStep)
+    /// The part of the Containerfile that is to fail.
+    fn failing_part(&self) -> Option<&'static str> {
+        self.plan.faults.iter().find_map(|fault| match fault {
+            Fault::ImageStep => Some(FAILS),
+            Fault::ImageBase => Some(MISSING),
+            _ => None,
+        })
     }
 
     /// What a person looks at whose image has failed: the state, and the log of the build.
     pub(super) fn show_failed_images(&self) -> Result<(), LabError> {
-        if !self.fails_by_step() {
+        if self.failing_part().is_none() {
             return Ok(());
         }
         self.cli.show(&["cluster", "show", NAME])?;
@@ -111,7 +124,7 @@ impl Lab {
 
     /// Brings a Containerfile that does not fail.
     pub(super) fn mend_images(&self) -> Result<(), LabError> {
-        if self.fails_by_step() { self.add_image_manifest("") } else { Ok(()) }
+        if self.failing_part().is_some() { self.add_image_manifest("") } else { Ok(()) }
     }
 
     fn write_definition(&self, name: &str, text: &str) -> Result<(), LabError> {
@@ -164,9 +177,11 @@ mod tests {
         let namespaces = Plan { namespaces: true, ..layered.clone() };
         assert_eq!([&plain, &layered, &namespaces].map(kind), [Kind::Plain, Kind::Ostree, Kind::Plain]);
         must_come(&layered).unwrap();
-        let in_cluster = Plan { workers_in_cluster: true, ..layered };
-        let refused = must_come(&in_cluster).unwrap_err().to_string();
-        assert!(refused.contains("--namespaces"), "{refused}");
-        must_come(&Plan { namespaces: true, ..in_cluster }).unwrap();
+        let in_cluster = Plan { workers_in_cluster: true, ..layered.clone() };
+        for refused in [in_cluster, Plan { switches: true, ..layered }] {
+            let why = must_come(&refused).unwrap_err().to_string();
+            assert!(why.contains("--namespaces"), "{why}");
+            must_come(&Plan { namespaces: true, ..refused }).unwrap();
+        }
     }
 }

@@ -132,6 +132,7 @@ pub(super) mod tests {
             operators: Vec::new(),
             containerfile: None,
             workers_in_cluster: false,
+            switches: false,
             rack: None,
             until: super::super::Until::Installed,
             limit: std::time::Duration::ZERO,

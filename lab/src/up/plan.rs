@@ -48,6 +48,8 @@ pub struct Plan {
     pub containerfile: Option<PathBuf>,
     /// In image mode, the image of workers is built in the cluster; on machines of namespaces alone.
     pub workers_in_cluster: bool,
+    /// In image mode, nodes start in the release's image first; on machines of namespaces alone.
+    pub switches: bool,
     /// End once the cluster has this status.
     pub until: Until,
     /// The longest time from the start until the lab has gone as far as it is to go.

@@ -62,7 +62,7 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-capi", "etcd, docker-registry, ignition-validate, jq", &[KUBERNETES, CLUSTER_API]),
     of(
         "assisted-service",
-        "PostgreSQL, bind9, docker-registry, ignition-validate, prometheus, Java",
+        "PostgreSQL, bind9, docker-registry, ignition-validate, jq, prometheus, Java",
         &[PYTHON, KAFKA],
     ),
     of("assisted-sink", "Java, Maven", &[KAFKA]),

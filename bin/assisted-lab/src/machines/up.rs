@@ -67,6 +67,9 @@ pub struct Up {
     /// In image mode, build the image of workers on a control plane node, once the cluster is there; with machines of namespaces
     #[arg(long, requires = "image_mode")]
     workers_in_cluster: bool,
+    /// In image mode, have nodes start in the release's image first and switch to their own; with machines of namespaces, without workers
+    #[arg(long, requires = "image_mode")]
+    switch: bool,
     /// Serve with so many replicas behind one address, on a PostgreSQL and a bucket, instead of one service on SQLite
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=9), requires = "database", conflicts_with_all = [
         "hub", "cluster_api",
@@ -180,6 +183,7 @@ impl Up {
             operators: self.operators,
             containerfile: self.image_mode,
             workers_in_cluster: self.workers_in_cluster,
+            switches: self.switch,
             until: self.until,
             limit: Duration::from_secs(self.limit * 60),
             stop,

@@ -83,11 +83,7 @@ fn own_labels(variables: &str) -> Vec<(&str, &str)> {
 
 /// The image that this machine has started from, where it did from one.
 fn booted() -> Option<String> {
-    let origin = match files::text("/run/ostree-origin") {
-        // The machine has no ostree of its own, and was told.
-        Ok(told) => told,
-        Err(_) => origin(Path::new("/sysroot"), &files::text("/proc/cmdline").ok()?)?,
-    };
+    let origin = origin(Path::new("/sysroot"), &files::text("/proc/cmdline").ok()?)?;
     let line = origin.lines().find_map(|line| line.strip_prefix("container-image-reference="))?;
     line.strip_prefix("ostree-unverified-registry:").map(str::to_owned)
 }

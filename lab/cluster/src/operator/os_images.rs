@@ -23,9 +23,9 @@ use crate::machine_config::{SECRET, with_image};
 use crate::os_image::{API, BOOTED, BUILT, COMPONENT};
 
 const PREFIX: &str = "machineconfiguration.openshift.io/";
-const RENDERED: &str = "rendered-";
+pub(super) const RENDERED: &str = "rendered-";
 
-fn all(kube: &Client, kind: &str, plural: &str) -> Api<DynamicObject> {
+pub(super) fn all(kube: &Client, kind: &str, plural: &str) -> Api<DynamicObject> {
     let kind = GroupVersionKind::gvk("machineconfiguration.openshift.io", "v1", kind);
     Api::all_with(kube.clone(), &ApiResource::from_gvk_with_plural(&kind, plural))
 }
@@ -47,23 +47,35 @@ pub async fn render(kube: &Client) -> Result<()> {
         let new = format!("{RENDERED}{role}-{}", hex::encode(&digest[..16]));
         let mut spec = rendered.data["spec"].clone();
         spec["osImageURL"] = json!(image);
-        create(&configs, json!({
-            "apiVersion": API, "kind": "MachineConfig", "metadata": {"name": new, "labels": {ROLE: role}}, "spec": spec,
-        }))
-        .await?;
-        // Whoever is told of it by the pool finds it served.
-        let secrets = Api::<Secret>::namespaced(kube.clone(), MACHINE_CONFIG_NAMESPACE);
-        let data = secrets.get(SECRET).await?.data.unwrap_or_default();
-        let ByteString(served) = data.get(role).context("no config is served for the pool")?;
-        let served = STANDARD.encode(with_image(served, &new, &image)?);
-        let patch = Patch::Merge(json!({"data": {role: served}}));
-        secrets.patch(SECRET, &PatchParams::default(), &patch).await?;
-        let part = json!({"configuration": {"name": new}});
-        let (params, spec) = (PatchParams::default(), json!({"spec": part}));
-        pools.patch(role, &params, &Patch::Merge(spec)).await?;
-        pools.patch_status(role, &params, &Patch::Merge(json!({"status": part}))).await?;
+        let config = with_image(&served(kube, role).await?, &new, &image)?;
+        put(kube, role, &new, &spec, &config).await?;
+        let status = json!({"status": {"configuration": {"name": new}}});
+        pools.patch_status(role, &PatchParams::default(), &Patch::Merge(status)).await?;
         info!(role, new, image, "rendered anew");
     }
+    Ok(())
+}
+
+/// The config that a role's machines are given.
+pub(super) async fn served(kube: &Client, role: &str) -> Result<Vec<u8>> {
+    let secrets = Api::<Secret>::namespaced(kube.clone(), MACHINE_CONFIG_NAMESPACE);
+    let mut data = secrets.get(SECRET).await?.data.unwrap_or_default();
+    let ByteString(config) = data.remove(role).context("no config is served for the pool")?;
+    Ok(config)
+}
+
+/// Makes a configuration the one that a pool is to have: it is there, it is served, and then the pool names it.
+pub(super) async fn put(kube: &Client, role: &str, name: &str, spec: &Value, config: &[u8]) -> Result<()> {
+    let object = json!({
+        "apiVersion": API, "kind": "MachineConfig", "metadata": {"name": name, "labels": {ROLE: role}}, "spec": spec,
+    });
+    create(&all(kube, "MachineConfig", "machineconfigs"), object).await?;
+    // Whoever is told of it by the pool finds it served.
+    let secrets = Api::<Secret>::namespaced(kube.clone(), MACHINE_CONFIG_NAMESPACE);
+    let patch = Patch::Merge(json!({"data": {role: STANDARD.encode(config)}}));
+    secrets.patch(SECRET, &PatchParams::default(), &patch).await?;
+    let spec = Patch::Merge(json!({"spec": {"configuration": {"name": name}}}));
+    all(kube, "MachineConfigPool", "machineconfigpools").patch(role, &PatchParams::default(), &spec).await?;
     Ok(())
 }
 

@@ -228,6 +228,23 @@ impl Host {
         self.write("openshift/ocl/mosc-master.yaml", &object.to_string());
     }
 
+    /// The same, where images go to a registry of the user's, which speaks plain HTTP, as the host's settings say; and what is to open it.
+    pub(super) fn write_external_input(&self, user: &str, registry: &str, auth: &str) {
+        let pools = json!([{"name": "master", "mosc": "mosc-master.yaml", "location": "bootstrap"}]);
+        let mut config = self.config(&pools);
+        config["registry"] = json!({"type": "External"});
+        self.write("openshift/ocl/config.json", &config.to_string());
+        let mut object = Self::machine_os_config("master", user);
+        object["spec"]["renderedImagePushSpec"] = json!(format!("{registry}/acme/os-master:latest"));
+        object["spec"]["renderedImagePushSecret"] = json!({"name": "push"});
+        self.write("openshift/ocl/mosc-master.yaml", &object.to_string());
+        let auths = json!({"auths": {registry: {"auth": auth}}});
+        self.write("openshift/ocl/secrets/push.json", &auths.to_string());
+        let plain = [self.release.name().as_str(), registry]
+            .map(|registry| format!("[[registry]]\nlocation = \"{registry}\"\ninsecure = true\n"));
+        self.write("containers/registries.conf", &plain.concat());
+    }
+
     /// What a Job's pod brings to a builder on a control plane node, in the folder `shared/ocl`.
     pub(super) fn write_node_input(&self, user: &str) {
         let pools = json!([
