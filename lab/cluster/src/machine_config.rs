@@ -24,7 +24,7 @@ use tokio::sync::Mutex;
 use tracing::info;
 
 use crate::cluster::{CONFIG_PORT, Cluster, NODE, PLAIN_CONFIG_PORT};
-use crate::control_plane::{KUBELET, names, pair};
+use crate::control_plane::{names, pair, parts};
 use crate::files;
 use crate::foundation::{MACHINE_CONFIG_NAMESPACE, ROLE};
 use crate::os_image;
@@ -143,24 +143,6 @@ pub fn name_of(config: &Config) -> Option<String> {
     let file = config.storage.files.iter().find(|file| file.path == ANNOTATIONS)?;
     let told: Value = serde_json::from_slice(&file.contents.data()?).ok()?;
     told["machineconfiguration.openshift.io/desiredConfig"].as_str().map(str::to_owned)
-}
-
-/// What machines of a role have of the bootstrap host's certificates, keys and credentials, by name below its folder. Masters have all that
-/// any role has.
-pub fn parts(role: &str) -> Vec<String> {
-    let mut all = vec![names::ROOT.to_owned(), KUBELET.to_owned(), format!("{}.crt", names::CLIENTS)];
-    if role != "worker" {
-        all.extend([names::KUBECONFIG, names::LOOPBACK].map(str::to_owned));
-        // Operators would hand them over through the cluster, where there were some.
-        for name in
-            [names::API, names::CONFIG_SERVER, names::CLIENTS, names::KUBELETS, names::TOKENS, names::ETCD]
-        {
-            all.extend(["crt", "key"].map(|end| format!("{name}.{end}")));
-        }
-    }
-    all.sort();
-    all.dedup();
-    all
 }
 
 fn of_role(cluster: &Cluster, folder: &std::path::Path, role: &str) -> Result<Config> {

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use tracing::{info, warn};
 
 use crate::cluster::{BOOTSTRAP, Cluster, PULL_SECRET, with_release};
+use crate::control_plane::parts;
 use crate::files;
 use crate::foundation::{MACHINE_CONFIG_NAMESPACE, ROLE};
-use crate::machine_config;
 use crate::program::ProgramRuntime;
 
 /// The image with which a MachineOSConfig comes.
@@ -89,7 +89,7 @@ pub async fn prepare(programs: ProgramRuntime) -> Result<()> {
     let cluster = with_release(Cluster::read(BOOTSTRAP)?, programs).await?;
     let own = Path::new(INPUT).join(OWN);
     files::write(Cluster::path(&own), 0o600, cluster.text()?)?;
-    for name in machine_config::parts("master") {
+    for name in parts("master") {
         files::write(own.join(&name), 0o600, files::read(Path::new(BOOTSTRAP).join(&name))?)?;
     }
     match base(&cluster, programs).await {
