@@ -100,6 +100,16 @@ await run(async ({ service, page, expectError, picture }) => {
   await page.getByText(/^\d+ of \d+ events$/).waitFor();
   assert.equal(await events.getByText('Successfully completed').count(), 0);
   await picture('events');
+  // Of a host there is what befell it, and nothing of the cluster; of warnings no plain news.
+  const filter = (/** @type {string} */ name) => page.getByRole('combobox', { name, exact: true });
+  await page.getByLabel('Words in the message').fill('');
+  await events.getByText('Successfully completed').first().waitFor();
+  await filter('Host').selectOption({ index: 1 });
+  await events.getByText('Successfully completed').first().waitFor({ state: 'detached' });
+  await events.getByRole('row').nth(1).waitFor();
+  await filter('Host').selectOption('');
+  await filter('Severity').selectOption('warning');
+  await events.getByText('info', { exact: true }).first().waitFor({ state: 'detached' });
 
   // An address of a page is good by itself, also for a cluster that is gone.
   expectError(/^404 .*\/v2\/(watch|clusters|events)/);

@@ -84,6 +84,12 @@ fn a_folder_becomes_a_cluster_and_stays_one() {
     assert_eq!(changed[0]["details"], json!(["cluster_networks", "manifest banner.yaml"]));
     assert_eq!(changed[1]["details"], json!(["image_type"]));
     assert_eq!(became(&apply(&other, &[])), [(cluster, "unchanged"), (infra_env, "unchanged")]);
+    // Who looks for it among the commands of clusters finds it there.
+    assert_eq!(
+        became(&service.json(&["cluster", "apply", "-f", &other])),
+        [(cluster, "unchanged"), (infra_env, "unchanged")]
+    );
+    assert_eq!(text(&service.cli(&["cluster", "diff", "-f", &other]).stdout), "nothing differs\n");
     let table = text(&service.cli(&["apply", "-f", &other]).stdout);
     assert!(table.starts_with("OBJECT") && table.contains("unchanged"), "{table}");
 }

@@ -14,7 +14,7 @@ use tokio_postgres::NoTls;
 
 use crate::images;
 use crate::secrets::ask;
-use crate::service::{Service, text};
+use crate::service::{Service, peak_memory_of, text};
 
 /// The tables of the replaced service, and an installation in them.
 pub const SCHEMA: &str = include_str!("../../../../crates/import/tests/data/schema.sql");
@@ -158,6 +158,79 @@ fn until_status(service: &Service, path: &str, status: &str) -> Value {
         }
         assert!(Instant::now() < limit, "not {status}: {shown:#}\n{}", service.log());
         std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Thirty times as much, with inventories as long as those of machines with many disks.
+const LARGE: &str = "
+    create function later(id text, k int) returns text language sql immutable as
+        $$ select case when id = '' then '' else left(id, 24) || lpad((right(id, 12)::int + k * 10000)::text, 12, '0') end $$;
+    insert into infra_envs select r.* from infra_envs e, generate_series(1, 30) k, jsonb_populate_record(e, jsonb_build_object(
+        'id', later(e.id, k), 'cluster_id', later(e.cluster_id, k), 'name', e.name || '-' || k)) r;
+    insert into hosts select r.* from hosts h, generate_series(1, 30) k, jsonb_populate_record(h, jsonb_build_object(
+        'id', later(h.id, k), 'cluster_id', later(h.cluster_id, k), 'infra_env_id', later(h.infra_env_id, k),
+        'inventory', case when h.inventory like '{%' then (h.inventory::jsonb || jsonb_build_object('disks', (
+            select jsonb_agg(jsonb_build_object('name', 'sd' || d, 'size_bytes', 120000000000, 'smart', repeat('smart ', 150)))
+            from generate_series(1, 12) d)))::text else h.inventory end)) r
+        where exists (select from infra_envs e where e.id = h.infra_env_id) and h.cluster_id is distinct from uid(1, 200);
+    insert into events select r.* from events v, generate_series(1, 30) k, jsonb_populate_record(v, jsonb_build_object(
+        'id', v.id + k * 100000, 'cluster_id', later(v.cluster_id, k), 'host_id', later(v.host_id, k),
+        'infra_env_id', later(v.infra_env_id, k))) r
+        where v.cluster_id is distinct from uid(1, 999);
+    insert into clusters select r.* from clusters c, generate_series(1, 30) k, jsonb_populate_record(c, jsonb_build_object(
+        'id', later(c.id, k), 'name', c.name || '-' || k)) r
+        where c.deleted_at is null;
+    do $$ declare t text; begin
+        foreach t in array array['cluster_networks', 'service_networks', 'machine_networks', 'api_vips', 'ingress_vips',
+            'monitored_operators'] loop
+            execute format('insert into %1$I select r.* from %1$I o, generate_series(1, 30) k,
+                jsonb_populate_record(o, jsonb_build_object(''cluster_id'', later(o.cluster_id, k))) r', t);
+        end loop;
+    end $$;
+";
+
+/// Takes all of it over into a folder and the database that may be named: the report, and the most memory that was held, in KiB.
+fn measured(theirs: &str, dir: &Path, database: Option<&str>) -> (Value, u64) {
+    let told = dir.join("report.json");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
+    command.args(["import", "--from", theirs, "-o", "json"]).env("ASSISTED_DATA_DIR", dir.join("data"));
+    command.envs(database.map(|address| ("ASSISTED_DATABASE", address)));
+    let mut child = command.stdout(std::fs::File::create(&told).unwrap()).spawn().unwrap();
+    let mut most = 0;
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        most = most.max(peak_memory_of(child.id()).unwrap_or_default());
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(status.success(), "{status}");
+    (serde_json::from_slice(&std::fs::read(&told).unwrap()).unwrap(), most)
+}
+
+/// How long it takes, and how much memory, is told and not judged.
+#[test]
+#[allow(clippy::print_stdout, reason = "figures")]
+fn everything_of_a_large_installation_is_taken_over() {
+    let theirs = theirs_with(LARGE);
+    let ours = Postgres::start().unwrap().create_database().unwrap();
+    for (engine, database) in [("SQLite", None), ("PostgreSQL", Some(ours.as_str()))] {
+        let dir = tempfile::tempdir().unwrap();
+        for is_first in [true, false] {
+            let began = Instant::now();
+            let (report, most) = measured(&theirs, dir.path(), database);
+            let took = began.elapsed().as_secs_f64();
+            for (kind, count, left) in
+                [("clusters", 3100, 1), ("infra_envs", 3193, 0), ("hosts", 9610, 2), ("events", 34_193, 0)]
+            {
+                let told = &report["counts"][kind];
+                let taken = if is_first { count } else { 0 };
+                let found = (told["taken"].as_u64(), told["left"].as_u64());
+                assert_eq!(found, (Some(taken), Some(left)), "{kind}: {told}");
+                println!("{engine}: {taken} {kind} taken");
+            }
+            println!("{engine}: {took:.1} s, {} MB at the most", most / 1024);
+        }
     }
 }
 
