@@ -6,8 +6,11 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
+use crate::images::ONE;
 use crate::service::{PULL_SECRET, Service, follow, text};
 
 /// The files of an ISO.
@@ -81,7 +84,6 @@ impl Iso {
         let mut command = Command::new(file("agent-installer-client"));
         command
             .arg(step)
-            .envs(more.iter().copied())
             .env("SERVICE_BASE_URL", format!("{}/", self.service.url))
             .env("USER_AUTH_TOKEN", "")
             .env("PULL_SECRET_FILE", file("pull-secret.yaml"))
@@ -94,6 +96,7 @@ impl Iso {
             .env("EXTRA_MANIFESTS_PATH", file("extra"))
             .env("HOST_CONFIG_DIR", file("hosts"))
             .env("CLUSTER_CONFIG_DIR", file("cluster"))
+            .envs(more.iter().copied())
             .args(match step {
                 "registerCluster" | "registerInfraEnv" => {
                     vec!["--client-config".to_owned(), file("client_config").display().to_string()]
@@ -298,6 +301,33 @@ fn whatever_is_wrong_with_the_environment_ends_with_one() {
     // What is asked for is no failure.
     let help = Command::new(iso.dir.join("agent-installer-client")).arg("--help").output().unwrap();
     assert!(help.status.success() && text(&help.stdout).contains("registerInfraEnv"), "{help:?}");
+}
+
+/// What `openshift-install agent` puts into an ISO for the units of its rendezvous host: claims `{"auth_scheme": "userAuth"}`, signed with
+/// [`ONE`].
+const USER_TOKEN: &str = concat!(
+    "eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCJ9",
+    ".eyJhdXRoX3NjaGVtZSI6InVzZXJBdXRoIn0",
+    ".PssMjSyFXhEP3rEYCLr8HqdeV8JXB9kkyDbfCzNqpEesPb49MXOhO8oAh92-cZPq3qNLWoHj8zu5VkOI9dp9aQ",
+);
+
+#[test]
+fn units_show_the_token_of_their_iso() {
+    let key = BASE64_STANDARD.encode(ONE.public);
+    let settings = [
+        ("GENERATOR", "simulation"),
+        ("AUTH_TYPE", "agent-installer-local"),
+        ("EC_PUBLIC_KEY_PEM", key.as_str()),
+    ];
+    let iso = Iso::beside(Service::start_with_env(&settings));
+    iso.refused("registerCluster", "401");
+    let forged = format!("{USER_TOKEN}A");
+    iso.refused_with("registerCluster", &[("USER_AUTH_TOKEN", &forged)], "401");
+    for step in ["registerCluster", "registerInfraEnv"] {
+        iso.done(step, &[("USER_AUTH_TOKEN", USER_TOKEN)]);
+    }
+    let left = fs::read_to_string(iso.dir.join("client_config")).unwrap();
+    assert!(left.contains("CLUSTER_ID=") && left.contains("INFRA_ENV_ID="), "{left}");
 }
 
 #[test]
