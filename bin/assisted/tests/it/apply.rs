@@ -1,11 +1,9 @@
 //! `assisted apply` against a real service.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use assisted_testkit::oci::{self, OPENSHIFT_INSTALL};
-use assisted_testkit::{Access, DockerRegistry, kubernetes};
+use assisted_testkit::{Access, DockerRegistry};
 use serde_json::{Value, json};
 
 use crate::openshift::registries_conf;
@@ -88,39 +86,6 @@ fn a_folder_becomes_a_cluster_and_stays_one() {
     assert_eq!(became(&apply(&other, &[])), [(cluster, "unchanged"), (infra_env, "unchanged")]);
     let table = text(&service.cli(&["apply", "-f", &other]).stdout);
     assert!(table.starts_with("OBJECT") && table.contains("unchanged"), "{table}");
-}
-
-#[test]
-fn what_kustomize_renders_comes_by_standard_input() {
-    let service = Service::start();
-    let folder = copied(&service, &[]);
-    let kustomization = json!({
-        "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
-        "resources": ["cluster.yaml", "infra-env.yaml", "pull-secret.yaml"],
-        "patches": [{
-            "target": {"kind": "ClusterDeployment"},
-            "patch": r#"[{"op": "replace", "path": "/spec/baseDomain", "value": "rendered.example.com"}]"#,
-        }],
-    });
-    std::fs::write(Path::new(&folder).join("kustomization.yaml"), kustomization.to_string()).unwrap();
-    let kubectl = kubernetes::find("kubectl").unwrap();
-    let rendered = Command::new(kubectl).args(["kustomize", &folder]).output().unwrap();
-    assert!(rendered.status.success(), "{}", text(&rendered.stderr));
-    for action in ["created", "unchanged"] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
-        command.args(["--url", &service.url, "-o", "json", "apply", "-f", "-"]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(&rendered.stdout).unwrap();
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{}\n{}", text(&output.stderr), service.log());
-        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(
-            became(&answer),
-            [("ClusterDeployment site/rack", action), ("InfraEnv site/rack", action)]
-        );
-    }
-    assert_eq!(service.json(&["cluster", "show", "rack"])["base_dns_domain"], "rendered.example.com");
 }
 
 #[test]
