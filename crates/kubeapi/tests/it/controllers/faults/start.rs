@@ -126,7 +126,7 @@ async fn a_start_with_another_scheme_for_boot_files_shows_it_and_no_other_image(
             site.pull_secret().await;
             site.infra_env("rack", json!({})).await;
         }
-        let api = kube::Api::<InfraEnv>::namespaced(hub.client.clone(), "scheme");
+        let api = Api::<InfraEnv>::namespaced(hub.client.clone(), "scheme");
         let comes = |object: &InfraEnv| {
             let artifacts = object.status.as_ref().and_then(|status| status.boot_artifacts.as_ref());
             artifacts.is_some_and(|artifacts| {
