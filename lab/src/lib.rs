@@ -7,4 +7,3 @@ pub mod namespace;
 pub mod network;
 pub mod release;
 pub mod up;
-pub mod wait;

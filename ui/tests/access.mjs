@@ -7,7 +7,7 @@ import { run } from './lib/browser.mjs';
 
 const HOSTED = /redhat\.com|openshift\.com|Red Hat account|Assisted Installer|Cluster Manager/i;
 
-await run(async ({ service, page, picture }) => {
+await run(async ({ service, page, settled, picture }) => {
   const ids = await service.cluster('demo');
   const discovered = service.simulate(ids, ['--speed', '120', '--until', 'ready']);
   await discovered.ended;
@@ -24,7 +24,7 @@ await run(async ({ service, page, picture }) => {
   for (const path of pages) {
     await page.goto(service.url + path);
     await page.getByRole('heading').first().waitFor();
-    await page.waitForLoadState('networkidle').catch(() => undefined);
+    await settled();
     const text = await page.locator('body').innerText();
     assert.ok(!HOSTED.test(text), `${path}: ${HOSTED.exec(text)?.[0]}`);
     const links = await page.locator('a[href]').evaluateAll((all) => all.map((link) => /** @type {HTMLAnchorElement} */ (link).origin));

@@ -39,20 +39,7 @@ await run(async ({ service, page, expectError, picture }) => {
   const map = page.getByRole('grid', { name: 'Who reaches whom' });
   await map.getByText('✓').first().waitFor();
   await hosts.getByRole('button').first().click();
-  await picture('hosts');
 
-  // The hosts come again, and it takes a while until they are ready once more.
-  const install = async () => {
-    for (const until = Date.now() + 60_000; ; ) {
-      try {
-        await service.ask(`/v2/clusters/${ids.cluster}/actions/install`, { method: 'POST' });
-        return;
-      } catch (error) {
-        if (!String(error).includes('not ready') || Date.now() > until) throw error;
-        await page.waitForTimeout(500);
-      }
-    }
-  };
   const press = async (/** @type {string} */ button, /** @type {string} */ question) => {
     await page.getByRole('button', { name: button, exact: true }).click();
     const dialog = page.getByRole('dialog');
@@ -65,7 +52,7 @@ await run(async ({ service, page, expectError, picture }) => {
   const interrupted = service.simulate(ids, ['--hosts-only', '--speed', '60']);
   await page.getByRole('tab', { name: 'Stages' }).click();
   await page.waitForTimeout(1500);
-  await install();
+  await service.install(ids.cluster);
   await page.getByRole('heading', { name: 'demo installing' }).waitFor();
   await press('Cancel installation', 'Cancel the installation?');
   await page.getByRole('heading', { name: 'demo cancelled' }).waitFor();
@@ -77,11 +64,10 @@ await run(async ({ service, page, expectError, picture }) => {
   // One that goes to its end.
   const installing = service.simulate(ids, ['--hosts-only', '--speed', '60']);
   await page.getByRole('heading', { name: 'demo ready' }).waitFor();
-  await install();
+  await service.install(ids.cluster);
   await page.getByRole('button', { name: 'Cancel installation' }).waitFor();
   // A page on a busy machine may show it when it is over already: where the minutes went.
   await page.getByText('Writing image to disk').first().waitFor({ state: 'attached' });
-  await picture('installing');
   await page.getByRole('heading', { name: 'demo installed' }).waitFor({ timeout: 120_000 });
   await installing.ended;
   await page.getByRole('heading', { name: /in all$/ }).waitFor();
@@ -90,6 +76,10 @@ await run(async ({ service, page, expectError, picture }) => {
   await lines.getByRole('button', { name: 'Where the minutes went' }).first().click();
   await lines.getByText(/^Finalizing: |^Waiting for cluster operators: /).first().waitFor();
   await picture('stages');
+  // Where the service keeps the domain, the names that it has made are told.
+  const { dns_records: records = [] } = await service.ask(`/v2/clusters/${ids.cluster}`);
+  assert.equal(records.length, process.env.BASE_DNS_DOMAINS ? 2 : 0);
+  for (const { name, type, address } of records) await page.getByText(`${name} ${type} ${address}`).waitFor();
 
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Save kubeconfig' }).click();
@@ -110,6 +100,16 @@ await run(async ({ service, page, expectError, picture }) => {
   await page.getByText(/^\d+ of \d+ events$/).waitFor();
   assert.equal(await events.getByText('Successfully completed').count(), 0);
   await picture('events');
+  // Of a host there is what befell it, and nothing of the cluster; of warnings no plain news.
+  const filter = (/** @type {string} */ name) => page.getByRole('combobox', { name, exact: true });
+  await page.getByLabel('Words in the message').fill('');
+  await events.getByText('Successfully completed').first().waitFor();
+  await filter('Host').selectOption({ index: 1 });
+  await events.getByText('Successfully completed').first().waitFor({ state: 'detached' });
+  await events.getByRole('row').nth(1).waitFor();
+  await filter('Host').selectOption('');
+  await filter('Severity').selectOption('warning');
+  await events.getByText('info', { exact: true }).first().waitFor({ state: 'detached' });
 
   // An address of a page is good by itself, also for a cluster that is gone.
   expectError(/^404 .*\/v2\/(watch|clusters|events)/);

@@ -14,7 +14,7 @@ async function logIn(page, name, password) {
 }
 
 await run(
-  async ({ service, page, context, expectError, picture }) => {
+  async ({ service, page, context, expectError, settled, picture }) => {
     expectError(/^401 .*\/auth\/(me|login|setup|logout)$/);
     await page.goto(`${service.url}/live`);
     await page.getByRole('heading', { name: 'Log in to assisted' }).waitFor();
@@ -76,7 +76,7 @@ await run(
     for (const path of ['/clusters', '/clusters/~new', '/live', `/live/${ids.cluster}`, `/live/${ids.cluster}/validations`, `/live/${ids.cluster}/hosts`, '/images', '/machines', '/help']) {
       await page.goto(service.url + path);
       await page.getByRole('heading', { level: 1 }).waitFor();
-      await page.waitForLoadState('networkidle').catch(() => undefined);
+      await settled();
       const names = await page.getByRole('button').evaluateAll((all) =>
         all.map((one) => one.getAttribute('aria-label') ?? one.textContent?.trim() ?? ''),
       );

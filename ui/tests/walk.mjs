@@ -1,7 +1,9 @@
 // @ts-check
-// A person with a browser and simulated machines: from an empty list by the wizard to an installed cluster, and one host more.
+// A person with a browser and simulated machines: from an empty list by the wizard to an installed cluster, and one host more; another
+// installation is aborted, reset, and deleted.
 
 import assert from 'node:assert/strict';
+import { readFile, stat } from 'node:fs/promises';
 import { PULL_SECRET } from './lib/service.mjs';
 import { run } from './lib/browser.mjs';
 
@@ -16,6 +18,12 @@ await run(async ({ service, page, expectError, picture }) => {
     // The forms keep what was typed a moment later.
     await page.locator('button[name=next]:not([disabled]):not([aria-disabled=true])').waitFor();
     await button.click();
+  };
+
+  const downloaded = async (/** @type {() => Promise<void>} */ ask) => {
+    const download = page.waitForEvent('download');
+    await ask();
+    return download;
   };
 
   await page.goto(service.url);
@@ -42,38 +50,102 @@ await run(async ({ service, page, expectError, picture }) => {
   await page.getByText(/Discovery ISO URL/i).first().waitFor();
   await page.getByRole('button', { name: 'Close' }).last().click();
   const ids = { cluster, infraEnv: infraEnv.id };
-  const hosts = service.simulate(ids, ['--hosts-only', '--speed', '60']);
+  // The worker is switched on as soon as the cluster takes it.
+  const hosts = service.simulate(ids, ['--hosts-only', '--speed', '60', '--add-workers', '1']);
   await page.getByText('Ready', { exact: true }).nth(2).waitFor({ timeout: 90_000 });
   await picture('discovery');
   await next();
 
-  // Storage, then networking.
+  // Storage, then networking: an address beyond the network is refused before anything is sent, one within it goes on.
   await next();
   await field('apiVips-0-ip').waitFor();
   const { host_networks } = await service.ask(`/v2/clusters/${cluster}`);
   const base = host_networks[0].cidr.split('.').slice(0, 3).join('.');
+  await field('apiVips-0-ip').fill('192.0.2.50');
+  await field('ingressVips-0-ip').fill(`${base}.51`);
+  await page.getByText('IP Address is outside of selected subnet').first().waitFor();
+  assert.equal(await page.locator('button[name=next]').isDisabled(), true);
   // Beyond the hosts, and within a network of 64 addresses.
   await field('apiVips-0-ip').fill(`${base}.50`);
-  await field('ingressVips-0-ip').fill(`${base}.51`);
+  await page.getByText('IP Address is outside of selected subnet').waitFor({ state: 'detached' });
   await next();
 
-  // Review and install.
+  // Review, with what has happened so far, and install.
   await page.locator('button[name=install]:not([disabled])').waitFor({ timeout: 90_000 });
+  const { api_vips } = await service.ask(`/v2/clusters/${cluster}`);
+  assert.equal(api_vips[0].ip, `${base}.50`);
+  await picture('review');
+  await page.locator('#cluster-events-button').click();
+  const events = page.locator('#events-modal');
+  await events.getByText('Updated status of the cluster to ready').first().waitFor();
+  await events.getByTestId('close-events-modal').click();
+  await events.waitFor({ state: 'detached' });
   await page.locator('button[name=install]').click();
   await page.getByText(/Installation in progress|Preparing|Installing/i).first().waitFor();
   await page.getByRole('link', { name: /^Live view/ }).click();
-  await page.getByRole('heading', { name: 'demo installed' }).waitFor({ timeout: 180_000 });
-  await hosts.ended;
+
+  // It grows, and never goes back.
+  const installed = page.getByRole('heading', { name: 'demo installed' });
+  const bar = page.getByRole('progressbar');
+  /** @type {number[]} */
+  const percentages = [];
+  for (const until = Date.now() + 180_000; !(await installed.isVisible()) && Date.now() < until; ) {
+    const value = Number((await bar.count()) > 0 && (await bar.getAttribute('aria-valuenow').catch(() => 0)));
+    if (value > (percentages.at(-1) ?? 0)) percentages.push(value);
+    else if (value !== 0) assert.equal(value, percentages.at(-1), percentages.join(', '));
+    await page.waitForTimeout(100);
+  }
+  await installed.waitFor();
+  assert.ok(percentages.length > 3, `percentages: ${percentages.join(', ')}`);
+
   await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByText(/Installation completed successfully/i).first().waitFor({ timeout: 60_000 });
-  const download = page.waitForEvent('download');
-  await page.locator('#cluster-detail-button-download-kubeconfig').click();
-  assert.match((await download).suggestedFilename(), /^kubeconfig/);
+  const kubeconfig = await downloaded(() => page.locator('#cluster-detail-button-download-kubeconfig').click());
+  assert.match(kubeconfig.suggestedFilename(), /^kubeconfig/);
+  assert.match(await readFile(await kubeconfig.path(), 'utf8'), /^ +server: https:\/\/api\.demo\.example\.com:6443$/m);
+  const logs = await downloaded(() => page.getByTestId('cluster-installation-logs-button').click());
+  assert.ok((await stat(await logs.path())).size > 1024, 'the logs are empty');
   await picture('installed');
 
-  // The second day.
+  // The second day: the wizard of its own has the image, and one worker more is installed.
   await page.locator('#cluster-detail-button-add-hosts').click();
-  await page.getByRole('button', { name: 'Add hosts' }).first().waitFor({ timeout: 60_000 });
+  const install = page.getByRole('button', { name: 'Install ready hosts' });
+  await install.waitFor();
   const { status } = await service.ask(`/v2/clusters/${cluster}`);
   assert.equal(status, 'adding-hosts');
+  await page.getByRole('button', { name: 'Add hosts' }).first().click();
+  const wizard = page.locator('#generate-discovery-iso-modal');
+  await wizard.getByRole('button', { name: 'Next' }).click();
+  await wizard.getByRole('button', { name: /generate discovery iso/i }).last().click();
+  await wizard.getByText(/Discovery ISO URL/i).first().waitFor();
+  await wizard.getByRole('button', { name: 'Close' }).last().click();
+  await page.locator('button[name=install]:not([disabled]):not([aria-disabled=true])').waitFor({ timeout: 90_000 });
+  await picture('second-day');
+  await install.click();
+  await page.getByText('Installed', { exact: true }).nth(3).waitFor({ timeout: 180_000 });
+  await hosts.ended;
+
+  // Another cluster: its installation is aborted, it goes back to the wizard, and away.
+  const other = await service.cluster('other');
+  const others = service.simulate(other, ['--hosts-only', '--speed', '60']);
+  await page.goto(`${service.url}/clusters/${other.cluster}`);
+  await page.getByText('Ready', { exact: true }).nth(2).waitFor({ timeout: 90_000 });
+  await service.ask(`/v2/clusters/${other.cluster}`, {
+    method: 'PATCH', body: { api_vips: [{ ip: `${base}.50` }], ingress_vips: [{ ip: `${base}.51` }] },
+  });
+  await service.install(other.cluster);
+  await page.getByTestId('cluster-installation-abort-button').click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Abort installation' }).click();
+  await page.locator('#button-reset-cluster').click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Reset' }).click();
+  await page.locator('button[name=next]').waitFor();
+  await others.kill();
+  await page.goto(service.url);
+  const row = page.getByTestId('cluster-row-other');
+  await row.getByRole('button').last().click();
+  await page.getByRole('menuitem', { name: 'Delete' }).click();
+  await page.getByTestId('delete-cluster-submit').click();
+  await row.waitFor({ state: 'detached' });
+  await page.getByTestId('cluster-row-demo').waitFor();
+  assert.deepEqual((await service.ask('/v2/clusters')).map((/** @type {{ name: string }} */ { name }) => name), ['demo']);
 });

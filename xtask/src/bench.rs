@@ -35,6 +35,8 @@ enum Name {
     Discovery,
     /// Decisions about one cluster; 1,000 installations at once; 10,000 and 100,000 hosts that poll once a minute
     Installs,
+    /// Reports of 16 MiB in several shapes, and the longest that `/health`, polls and reports of others take beside them
+    Hostile,
     /// Agents on a hub: how fast they come, what quiet ones cost, a report until its condition, a start beside all of them
     Kube,
     /// Throughput, CPU, memory and first bytes of discovery images, beside nginx on the same file
@@ -55,7 +57,7 @@ impl Bench {
             build("the program for hosts", &["build", "--profile", "host", "--package", "assisted-host"])?;
         }
         let bench = match self.name {
-            Name::Discovery | Name::Installs | Name::Kube => LOAD,
+            Name::Discovery | Name::Installs | Name::Hostile | Name::Kube => LOAD,
             Name::Images => IMAGES,
             Name::Generate => GENERATE,
         };
@@ -76,6 +78,7 @@ impl Bench {
         let name: &[&str] = match self.name {
             Name::Discovery => &["discovery"],
             Name::Installs => &["installs"],
+            Name::Hostile => &["hostile"],
             Name::Kube => &["kube"],
             Name::Images | Name::Generate => &[],
         };

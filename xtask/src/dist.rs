@@ -11,7 +11,6 @@ use clap::Args;
 use serde_json::Value;
 pub use target::Machine;
 
-use crate::debian::{Package, has_program, install};
 use crate::run::{print_line, programs, target_dir};
 
 /// What a program may take on a disk, and as an agent that waits in memory, in MB.
@@ -19,9 +18,6 @@ const LARGEST: f64 = 12.0;
 const MOST_RESIDENT: f64 = 15.0;
 /// How long an inventory may take, in ms.
 const SLOWEST: f64 = 15.0;
-
-/// What compiles C for a program without glibc.
-const MUSL: Package = Package { name: "musl-tools", present: || has_program("musl-gcc") };
 
 #[derive(Args)]
 pub struct Dist {
@@ -61,19 +57,9 @@ impl Dist {
 pub fn for_lab() -> Result<PathBuf> {
     let to = target_dir()?.join("dist");
     fs::create_dir_all(&to).with_context(|| format!("can't create {}", to.display()))?;
-    Machine::X86_64.prepare()?;
     let path = Machine::X86_64.build("host", &target_dir()?)?;
     put(&path, &to, Machine::X86_64)?;
     Ok(to)
-}
-
-/// Whether the service can be built for an architecture here, and installs what that takes: its database is written in C.
-pub fn ships(machine: Machine) -> Result<bool> {
-    if machine != Machine::X86_64 {
-        return Ok(false);
-    }
-    install(&[MUSL])?;
-    Ok(true)
 }
 
 /// Puts a program under its name into a folder from which a service may be giving it out: what is there stays whole.
@@ -114,7 +100,6 @@ fn tried(machine: Machine, profile: &str, programs: &Path) -> Result<()> {
 
 /// Builds a program and has it judged: where it is, and the figures.
 fn make(machine: Machine, profile: &str, programs: &Path) -> Result<(PathBuf, Value)> {
-    machine.prepare()?;
     let path = machine.build(profile, &target_dir()?)?;
     let mut judge = Command::new(programs.join("examples/judge"));
     judge.arg(programs.join("assisted")).args(machine.emulator()).arg(&path);

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -12,9 +12,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use assisted_lab_tools::on_path;
 use serde_json::Value;
-
-/// Between two looks at a program that runs.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Lines of a log that a failure shows.
 const TAIL: usize = 15;
@@ -212,26 +209,4 @@ pub fn step(what: &str, command: &mut Command) -> Result<()> {
         bail!("{what} failed ({status})");
     }
     Ok(())
-}
-
-/// Waits for the end of a program, and does something else `meanwhile`; kills it at the limit.
-pub fn finish(
-    child: &mut Child,
-    what: &str,
-    limit: Duration,
-    mut meanwhile: impl FnMut(),
-) -> Result<ExitStatus> {
-    let deadline = Instant::now() + limit;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
-        }
-        if Instant::now() >= deadline {
-            child.kill()?;
-            child.wait()?;
-            bail!("{what} did not end within {:.0} min", limit.as_secs_f64() / 60.0);
-        }
-        meanwhile();
-        std::thread::sleep(POLL_INTERVAL);
-    }
 }

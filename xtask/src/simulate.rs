@@ -1,5 +1,5 @@
-//! A sweep of the service's simulation over many seeds. What a seed decides is told where it is read, in
-//! `crates/service/tests/it/simulation`.
+//! A sweep of the service's simulation over many seeds: replicas on one database and one bucket, and a service on a disk that loses its
+//! power. What a seed decides is told where it is read, in `crates/service/tests/it/simulation` and `bin/assisted/tests/it/crash/power.rs`.
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -11,7 +11,7 @@ const VARIABLE: &str = "ASSISTED_SIMULATION_SEEDS";
 
 #[derive(Args)]
 pub struct Simulate {
-    /// How many seeds; one takes about half a minute
+    /// How many seeds; one takes about a minute
     #[arg(long, default_value_t = 20)]
     seeds: u64,
     /// The first of them: with `--seeds 1` a seed that failed
@@ -29,7 +29,8 @@ impl Simulate {
             bail!("no seeds, no simulation: --seeds takes a number from 1 on");
         }
         let seeds = format!("{}-{last}", self.from);
-        let sweep = vec!["simulation::everything_of_a_sweep_of_seeds".to_owned()];
-        test::run(test::Test::with((VARIABLE, seeds), vec!["assisted-service".to_owned()], sweep))
+        let sweep = vec!["everything_of_a_sweep_of_seeds".to_owned()];
+        let packages = ["assisted-service", "assisted"].map(str::to_owned);
+        test::run(test::Test::with((VARIABLE, seeds), packages.into(), sweep))
     }
 }

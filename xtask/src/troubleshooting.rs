@@ -5,14 +5,17 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 
-use anyhow::{Context, Result, bail};
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use anyhow::{Context, Result, bail, ensure};
+use proc_macro2::{TokenStream, TokenTree};
 
+use self::functions::Function;
 use crate::run::root;
 
 pub const PAGE: &str = "docs/troubleshooting.md";
 
+mod functions;
 mod layering;
+mod operators;
 
 const HEAD: &str = include_str!("troubleshooting.md");
 
@@ -45,7 +48,29 @@ pub fn page() -> Result<String> {
             section(&mut text, &id, said, &remedies);
         }
     }
+    of_operators(&mut text)?;
     Ok(text)
+}
+
+/// Operators have one validation of hosts and one of the cluster, under one id.
+fn of_operators(text: &mut String) -> Result<()> {
+    let _ = write!(text, "\n## Validations of operators\n");
+    let mut outcomes = String::new();
+    for (kind, _) in KINDS {
+        outcomes += &read(&format!("crates/core/tests/data/outcomes/{kind}.txt"))?;
+    }
+    let causes = causes(&outcomes);
+    for (id, remedies) in operators::remedies()? {
+        let said = causes.get(id.as_str()).map(Vec::as_slice).unwrap_or_default();
+        ensure!(said.is_empty() == remedies.is_empty(), "{id}: {said:?} is advised by {remedies:?}");
+        if said.is_empty() {
+            let holds = "It always holds: nothing is asked of hosts and cluster".to_owned();
+            section(text, &id, &[holds], &["Nothing.".to_owned()]);
+        } else {
+            section(text, &id, said, &remedies);
+        }
+    }
+    Ok(())
 }
 
 fn section(text: &mut String, id: &str, said: &[String], remedies: &[String]) {
@@ -117,43 +142,16 @@ fn kebab(name: &str) -> String {
     text
 }
 
-/// The remedies that a function names, or else those of its whole file: it has helpers then.
+/// The remedies that a function names, and those of the functions beside it that it leads to.
 fn remedies(source: &str, function: &str) -> Result<Vec<String>> {
-    let stream: TokenStream =
-        source.parse().map_err(|error| anyhow::anyhow!("the source of {function} can't be read: {error}"))?;
-    let tokens: Vec<_> = stream.into_iter().collect();
-    let constants = constants(&tokens);
-    let (mut own, mut all) = (Vec::new(), Vec::new());
-    let mut last_function = String::new();
-    let mut is_test = false;
-    for pair in tokens.windows(2) {
-        match pair {
-            [TokenTree::Ident(word), TokenTree::Ident(name)] if word == "fn" => {
-                last_function = name.to_string()
-            }
-            [TokenTree::Ident(word), TokenTree::Ident(_)] if word == "mod" => is_test = true,
-            [_, TokenTree::Group(group)] if group.delimiter() == Delimiter::Brace && !is_test => {
-                let mut found = Vec::new();
-                collect(group.stream(), &constants, &mut found);
-                if last_function == function {
-                    own.extend(found.iter().cloned());
-                    if own.is_empty() && mentions(group.stream(), AWAITS) {
-                        own.push(awaited()?);
-                    }
-                }
-                all.extend(found);
-            }
-            _ => {}
-        }
+    let mut known = functions::of_source(source)?;
+    let found = functions::advice(function, &known)?;
+    if !found.is_empty() {
+        return Ok(found);
     }
-    let mut remedies = if own.is_empty() { all } else { own };
-    let mut known = Vec::new();
-    remedies.retain(|remedy| {
-        let is_new = !known.contains(remedy);
-        known.push(remedy.clone());
-        is_new
-    });
-    Ok(remedies)
+    // All that can be wrong with it is what the outcome says that several share.
+    known.insert(AWAITS.to_owned(), Function { remedies: vec![awaited()?], ..Function::default() });
+    functions::advice(function, &known)
 }
 
 /// Texts that a file has names for.
@@ -179,14 +177,6 @@ const HELPERS: [&str; 1] = ["given"];
 
 /// What makes the outcome of a host that has not told what it is made of.
 const AWAITS: &str = "awaits_inventory";
-
-fn mentions(stream: TokenStream, name: &str) -> bool {
-    stream.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => ident == name,
-        TokenTree::Group(group) => mentions(group.stream(), name),
-        _ => false,
-    })
-}
 
 /// The remedy that it names.
 fn awaited() -> Result<String> {
@@ -260,7 +250,8 @@ mod tests {
         let source = "fn check() -> O { if a { O::failure(\"no\").remedy(\"Add \\\n         {n}.\") } else { O::ok() } }\n\
                       fn other() -> O { O::failure(\"no\").remedy(\"Other.\") }";
         assert_eq!(remedies(source, "check").unwrap(), ["Add …."]);
-        assert_eq!(remedies(source, "helped").unwrap(), ["Add ….", "Other."]);
+        let source = "fn check(v: &V) -> O { let Some(i) = v.inventory else { return O::awaits_inventory(\"Missing\") }; O::ok() }";
+        assert_eq!(remedies(source, "check").unwrap(), [awaited().unwrap()]);
         let row = "    omitted(AfterReboot, check(NtpSynced, Network, ntp_synced::check)),";
         assert_eq!(checks(row), [("ntp-synced".to_owned(), "ntp_synced".to_owned(), "check".to_owned())]);
     }
@@ -269,9 +260,21 @@ mod tests {
     fn every_validation_has_a_cause_and_a_remedy() {
         let page = page().unwrap();
         let sections: Vec<_> = page.split("\n### ").skip(1).collect();
-        assert!(sections.len() > 50, "{}", sections.len());
-        for section in sections {
+        for section in &sections {
             assert!(section.contains("\n* ") && section.contains("**What to do**"), "{section}");
+        }
+        // All that are published, but for those that nobody evaluates.
+        let never = ["ocs-requirements-satisfied", "release-domain-name-resolved-correctly"];
+        for (file, name) in [("host", "HostValidationId"), ("cluster", "ClusterValidationId")] {
+            let source = read(&format!("crates/wire/src/{file}.rs")).unwrap();
+            let (_, rows) = source.split_once(&format!("pub enum {name} {{\n")).unwrap();
+            let (rows, _) = rows.split_once("\n}").unwrap();
+            let rows = rows.lines().filter(|row| !row.trim_start().starts_with("//"));
+            let ids: Vec<_> = rows.filter_map(|row| row.split_once(" = \"")?.1.split('"').next()).collect();
+            assert!(ids.len() > 50, "{ids:?}");
+            for id in ids.into_iter().filter(|id| !never.contains(id)) {
+                assert!(sections.iter().any(|section| section.lines().next() == Some(id)), "{id}");
+            }
         }
     }
 }

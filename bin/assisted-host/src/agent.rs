@@ -19,6 +19,9 @@ use crate::args::truth;
 use crate::dry_run::{self, Settings};
 use crate::logging;
 
+/// Where the key of this host's agent is kept. It is gone when the machine is started anew, and nobody else reads it.
+const KEY_FILE: &str = "/run/assisted-agent.key";
+
 /// Register this host and do what the service asks
 ///
 /// The token is read from PULL_SECRET_TOKEN, proxies from HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
@@ -119,6 +122,7 @@ impl ServiceArgs {
         let (host, marker) = dry.map(|dry| (dry.host, dry.marker)).unzip();
         config.reboot_marker = marker.flatten();
         let real = host.is_none();
+        config.key_file = real.then(|| PathBuf::from(KEY_FILE));
         let installer = self.installer_program.map_or(Installer::Container, Installer::Program);
         let steps = HostSteps::new(Root::live(), host).service(&config).installer(installer);
         let agent = Agent::new(config, steps)?;

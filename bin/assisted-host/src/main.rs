@@ -14,6 +14,7 @@ mod inventory;
 mod journal;
 mod logging;
 mod logs_sender;
+mod node_build;
 mod ocl;
 mod step;
 

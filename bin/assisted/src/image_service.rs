@@ -1,7 +1,7 @@
 //! `assisted image-service`: discovery images, apart from the service; the same images are part of `assisted serve`.
 
 use std::io::Write;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use url::Url;
 
 use crate::image_options::{Fetch, MOST_REQUESTS, TURN, When, catalog, set};
-use crate::listener::{port, raise_file_limit};
+use crate::listener::{bind, port, raise_file_limit};
 use crate::serve::log;
 use crate::signals::StopSignals;
 
@@ -180,16 +180,8 @@ impl ImageService {
     }
 
     async fn bind(&self, port: u16) -> Result<TcpListener> {
-        let bound = match self.listen_address {
-            Some(address) => TcpListener::bind((address, port)).await,
-            // Where there is no IPv6, all addresses are those of IPv4.
-            None => match TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)).await {
-                Err(error) if error.kind() != std::io::ErrorKind::AddrInUse => {
-                    TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await
-                }
-                bound => bound,
-            },
-        };
+        let address = self.listen_address.unwrap_or(Ipv6Addr::UNSPECIFIED.into());
+        let bound = bind(SocketAddr::new(address, port)).await;
         bound.with_context(|| format!("can't listen on port {port}; choose another with --listen-port"))
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use assisted_config::Http;
 use rustls::ServerConfig;
+use tokio::net::TcpListener;
 
 /// Reads the address of a flag.
 pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
@@ -29,6 +30,18 @@ pub(crate) fn near(address: SocketAddr) -> SocketAddr {
         ip => ip,
     };
     SocketAddr::new(ip, address.port())
+}
+
+/// Listens on an address. Where there is no IPv6, all addresses (`::`) are those of IPv4.
+pub(crate) async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+    match TcpListener::bind(address).await {
+        Err(error)
+            if address.ip() == Ipv6Addr::UNSPECIFIED && error.kind() != std::io::ErrorKind::AddrInUse =>
+        {
+            TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())).await
+        }
+        bound => bound,
+    }
 }
 
 /// Certificate and key of all listeners; none: they speak plain HTTP.

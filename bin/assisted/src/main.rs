@@ -90,7 +90,19 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 }
 
 fn main() -> ExitCode {
-    let program = Program::parse_from(arguments());
+    let arguments = arguments();
+    #[cfg(feature = "kubernetes")]
+    let usage = kubernetes::usage_code(&arguments);
+    #[cfg(not(feature = "kubernetes"))]
+    let usage = 2;
+    let program = match Program::try_parse_from(arguments) {
+        Ok(program) => program,
+        Err(told) => {
+            let _ = told.print();
+            // What was asked for is no error: help, or the version.
+            return if told.use_stderr() { ExitCode::from(usage) } else { ExitCode::SUCCESS };
+        }
+    };
     match run(program) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report("assisted"),

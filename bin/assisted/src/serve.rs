@@ -34,7 +34,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::listener::{address, port, raise_file_limit, tls};
+use crate::listener::{address, bind, port, raise_file_limit, tls};
 use crate::signals::{StopSignals, stopping};
 pub(crate) use environment::page as environment_page;
 use reached::Reached;
@@ -106,7 +106,7 @@ impl Serve {
         let Opened { store, blob, secrets, lock: _lock } = self.storage.open(&settings, &data_dir).await?;
 
         let tls = tls(&settings.http)?;
-        let (listener, scripts) = bind(listen, scripts).await?;
+        let (listener, scripts) = bind_all(listen, scripts).await?;
         let scheme = if tls.is_some() { "https" } else { "http" };
         if let Some(up) = &self.up {
             up.set_base_url(&mut settings.http, scheme, listener.local_addr()?);
@@ -118,7 +118,9 @@ impl Serve {
         let signer = identity::signer(&mut settings.auth, &data_dir, &secrets.keys)?;
         let generator = generator::open(&settings, &data_dir)
             .context("clusters can't be installed with these settings")?;
-        let mut builder = Service::builder(settings.clone(), store, blob, generator)?.data_dir(&data_dir)?;
+        let mut builder = Service::builder(settings.clone(), store, blob, generator)?
+            .data_dir(&data_dir)?
+            .keys(secrets.keys.clone());
         if let Some(signer) = signer {
             builder = builder.signer(Arc::new(move |grant| token(&signer, grant)));
         }
@@ -251,12 +253,15 @@ fn want_https(http: &mut Http) {
 }
 
 /// Listens where the API is served, and where iPXE scripts are served besides.
-async fn bind(listen: SocketAddr, scripts: Option<SocketAddr>) -> Result<(TcpListener, Option<TcpListener>)> {
-    let listener = TcpListener::bind(listen)
+async fn bind_all(
+    listen: SocketAddr,
+    scripts: Option<SocketAddr>,
+) -> Result<(TcpListener, Option<TcpListener>)> {
+    let listener = bind(listen)
         .await
         .with_context(|| format!("can't listen on {listen}; choose another address with --listen"))?;
     let scripts = match scripts {
-        Some(address) => Some(TcpListener::bind(address).await.with_context(|| {
+        Some(address) => Some(bind(address).await.with_context(|| {
             format!("can't listen on {address}; choose another port with HTTP_LISTEN_PORT")
         })?),
         None => None,

@@ -9,10 +9,12 @@ use assisted_wire::host_params::HostCreateParams;
 use assisted_wire::id::HostId;
 use assisted_wire::machine;
 use assisted_wire::operation::OperationId;
+use assisted_wire::secret::Secret;
 use tokio::time::{Instant, sleep, sleep_until};
 use tracing::{error, info};
 
 use crate::config::Config;
+use crate::host_key;
 use crate::media::Media;
 use crate::poll::{PollEnd, Poller};
 use crate::register::{NextAction, Registered, Session, react};
@@ -42,13 +44,15 @@ pub struct Agent<S> {
     client: Client,
     steps: Arc<S>,
     media: Option<Media>,
+    key: Option<Secret>,
 }
 
 impl<S: Steps> Agent<S> {
-    /// An agent that does `steps`. Reads the CA file; speaks to nobody yet.
+    /// An agent that does `steps`. Reads the CA file and the key; speaks to nobody yet.
     pub fn new(config: Config, steps: S) -> Result<Self, BuildError> {
         let client = config.client()?;
-        Ok(Self { config, client, steps: Arc::new(steps), media: None })
+        let key = config.key_file.as_deref().map(host_key::kept_in);
+        Ok(Self { config, client, steps: Arc::new(steps), media: None, key })
     }
 
     /// Watches the medium that the host runs from.
@@ -84,8 +88,8 @@ impl<S: Steps> Agent<S> {
 
     async fn poll(&self, session: Session) -> PollEnd {
         self.steps.registered(&session.agent_version);
-        let (steps, media) = (Arc::clone(&self.steps), self.media.clone());
-        Poller::new(self.client.clone(), session, steps, media, self.config.limits).run().await
+        let (steps, media, key) = (Arc::clone(&self.steps), self.media.clone(), self.key.clone());
+        Poller::new(self.client.clone(), session, steps, media, key, self.config.limits).run().await
     }
 
     async fn work(&self) -> End {
@@ -117,6 +121,7 @@ impl<S: Steps> Agent<S> {
             .call(OperationId::RegisterHost)
             .path("infra_env_id", self.config.infra_env_id)
             .header(machine::HEADER, machine)
+            .secret_header(machine::KEY_HEADER, self.key.as_ref())
             .header("discovery_agent_version", Some(&params.discovery_agent_version))
             .json(&params)
             .send()

@@ -29,6 +29,8 @@ pub struct Config {
     /// Whether the proxy variables of the environment count.
     pub proxy_from_env: bool,
     pub limits: Limits,
+    /// Where the key is kept by which the service knows this agent again until the machine is started anew; without it there is none.
+    pub key_file: Option<PathBuf>,
     /// A pretended host has rebooted, and its agent ends, when this file exists.
     pub reboot_marker: Option<PathBuf>,
 }
@@ -46,6 +48,7 @@ impl Config {
             token: Secret::from(""),
             proxy_from_env: true,
             limits: Limits::default(),
+            key_file: None,
             reboot_marker: None,
         }
     }

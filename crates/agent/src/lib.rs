@@ -13,6 +13,7 @@ mod config;
 mod dry_run;
 #[doc(hidden)]
 pub mod fuzz;
+mod host_key;
 mod image;
 mod instruction;
 mod media;

@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use assisted_client::{Client, Error};
+use assisted_wire::machine;
 use assisted_wire::operation::OperationId;
+use assisted_wire::secret::Secret;
 use rand::Rng;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -41,6 +43,7 @@ pub(crate) struct Poller<S> {
     session: Session,
     steps: Arc<S>,
     media: Option<Media>,
+    key: Option<Secret>,
     limits: Limits,
     running: Semaphore,
     sent: Mutex<SentReplies>,
@@ -52,10 +55,11 @@ impl<S: Steps> Poller<S> {
         session: Session,
         steps: Arc<S>,
         media: Option<Media>,
+        key: Option<Secret>,
         limits: Limits,
     ) -> Self {
         let running = Semaphore::new(limits.running);
-        Self { client, session, steps, media, limits, running, sent: Mutex::default() }
+        Self { client, session, steps, media, key, limits, running, sent: Mutex::default() }
     }
 
     /// Polls until the host is to register anew. Steps that still run then are given up.
@@ -79,6 +83,11 @@ impl<S: Steps> Poller<S> {
                 }
                 Err(Error::Refused(refusal)) if refusal.status == 404 && refusal.is_of_the_api() => {
                     return PollEnd::Unknown(Error::Refused(refusal));
+                }
+                Err(Error::Refused(refusal)) if refusal.status == 409 && refusal.is_of_the_api() => {
+                    let refused = Error::Refused(refusal);
+                    warn!(error = %refused, "another agent is this host to the service; registering anew");
+                    return PollEnd::Register;
                 }
                 Err(failure) => {
                     poller.sent().clear();
@@ -119,6 +128,7 @@ impl<S: Steps> Poller<S> {
             .path("host_id", self.session.host_id)
             .query("timestamp", Some(now.as_secs()))
             .header("discovery_agent_version", Some(&self.session.agent_version))
+            .secret_header(machine::KEY_HEADER, self.key.as_ref())
             .request_id(conversation)
             .send()
             .await
@@ -144,6 +154,7 @@ impl<S: Steps> Poller<S> {
             .path("infra_env_id", self.session.infra_env_id)
             .path("host_id", self.session.host_id)
             .header("discovery_agent_version", Some(&self.session.agent_version))
+            .secret_header(machine::KEY_HEADER, self.key.as_ref())
             .request_id(conversation)
             .json(&Reply::new(&instruction, &outcome))
             .send_empty()

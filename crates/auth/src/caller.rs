@@ -5,7 +5,11 @@ use std::net::IpAddr;
 use assisted_wire::identity::TokenResource;
 use assisted_wire::machine::Machine;
 use assisted_wire::operation::Role;
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use uuid::Uuid;
+
+use crate::digest;
 
 /// Who asks, as the authentication found out.
 #[derive(Clone, Debug)]
@@ -28,6 +32,8 @@ pub struct Caller {
     pub peer: Option<IpAddr>,
     /// What an agent tells of its machine.
     pub machine: Option<Machine>,
+    /// What is kept of the key that an agent shows.
+    pub host_key: Option<Box<str>>,
     /// Stands in each event that the request brings about.
     pub request_id: Uuid,
 }
@@ -57,8 +63,14 @@ impl Caller {
             kind: Kind::Person,
             peer: None,
             machine: None,
+            host_key: None,
             request_id,
         }
+    }
+
+    /// Notes the key that an agent shows.
+    pub fn shows_key(&mut self, key: &str) {
+        self.host_key = (!key.is_empty()).then(|| BASE64_URL_SAFE_NO_PAD.encode(digest::of(key)).into());
     }
 
     /// Whether the caller may see and change everybody's objects. A token for one resource never does.

@@ -13,6 +13,7 @@ pub mod metrics;
 pub mod pem;
 #[cfg(feature = "process")]
 pub mod process;
+pub mod rate;
 #[cfg(feature = "retry")]
 pub mod retry;
 pub mod version;

@@ -5,9 +5,11 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use assisted_base::failpoint;
 use assisted_seal::Keyring;
 use assisted_seal::file::Sealer;
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use futures::{Stream, StreamExt, TryStreamExt};
 
 use crate::backend::{Backend, Draft};
@@ -25,6 +27,7 @@ const AT_ONCE: usize = 16;
 #[derive(Clone, Debug)]
 pub struct Blob {
     backend: Arc<dyn Backend>,
+    is_bucket: bool,
     /// Those that files are sealed with; `None`: they are not.
     keys: Option<Keyring>,
 }
@@ -32,23 +35,28 @@ pub struct Blob {
 impl Blob {
     /// Opens a directory; makes it, for its owner only, when it is not there.
     pub async fn open(root: impl Into<PathBuf>) -> Result<Self, Error> {
-        Ok(Self { backend: Arc::new(Folder::open(root.into()).await?), keys: None })
+        Ok(Self { backend: Arc::new(Folder::open(root.into()).await?), is_bucket: false, keys: None })
     }
 
     /// Opens a directory of another program to read it: nothing is made in it, not even the directory.
     pub fn foreign(root: impl Into<PathBuf>) -> Self {
-        Self { backend: Arc::new(Folder::foreign(root.into())), keys: None }
+        Self { backend: Arc::new(Folder::foreign(root.into())), is_bucket: false, keys: None }
     }
 
     /// Opens a bucket of S3, or of what speaks as it does.
     pub async fn bucket(place: S3) -> Result<Self, Error> {
-        Ok(Self { backend: Arc::new(Bucket::open(place).await?), keys: None })
+        Ok(Self { backend: Arc::new(Bucket::open(place).await?), is_bucket: true, keys: None })
     }
 
     /// The same files, sealed with the one of these keys that seals, and opened with all of them.
     #[must_use]
     pub fn sealed(self, keys: Keyring) -> Self {
         Self { keys: Some(keys), ..self }
+    }
+
+    /// Whether the files are in a bucket.
+    pub fn is_bucket(&self) -> bool {
+        self.is_bucket
     }
 
     /// Seals files that are not sealed with the newest key: those of an older program, and those that an older key has sealed. It can
@@ -79,7 +87,7 @@ impl Blob {
         let (content, keys, place) = (content.into(), self.keys.clone(), key.clone());
         let sealed = tokio::task::spawn_blocking(move || sealed::seal(keys.as_ref(), &place, content)).await;
         let sealed = sealed.map_err(|_| Error::Stopped)?.map_err(|error| Error::of(key, "written", error))?;
-        self.backend.put(key, sealed).await
+        step(key, "put", "written", self.backend.put(key, sealed)).await
     }
 
     /// Puts a file that comes in pieces, of at most `limit` bytes; gives its size.
@@ -159,7 +167,7 @@ impl Blob {
 
     /// The files below a folder in the order of their keys, or the file of this key; a folder that is not there is empty.
     pub async fn list(&self, folder: &Key) -> Result<Vec<(Key, Object)>, Error> {
-        let mut found = self.backend.list(Some(folder)).await?;
+        let mut found = step(folder, "list", "listed", self.backend.list(Some(folder))).await?;
         if self.keys.is_some() {
             // A sealed file is longer than what it holds.
             let sized = found.into_iter().map(|(key, _)| async move {
@@ -187,13 +195,13 @@ impl Blob {
 
     /// Deletes a file; returns whether it was there.
     pub async fn delete(&self, key: &Key) -> Result<bool, Error> {
-        self.backend.delete(key).await
+        step(key, "delete", "deleted", self.backend.delete(key)).await
     }
 
     /// Deletes all files below a folder, or the file of this key; returns how many there were. Also those that can't be opened.
     pub async fn delete_all(&self, folder: &Key) -> Result<u64, Error> {
-        let found = self.backend.list(Some(folder)).await?;
-        let deleted = found.into_iter().map(|(key, _)| async move { self.backend.delete(&key).await });
+        let found = step(folder, "list", "listed", self.backend.list(Some(folder))).await?;
+        let deleted = found.into_iter().map(|(key, _)| async move { self.delete(&key).await });
         let deleted = futures::stream::iter(deleted).buffer_unordered(AT_ONCE);
         deleted.try_fold(0, |count, was_there| async move { Ok(count + u64::from(was_there)) }).await
     }
@@ -216,6 +224,20 @@ impl Blob {
         // Whoever has put another one meanwhile has sealed it.
         draft.publish_instead(stored.raw.clone()).await.map(u64::from)
     }
+}
+
+/// What is done to a file or folder as a whole, as a step of some work.
+async fn step<T>(
+    key: &Key,
+    deed: &str,
+    what: &'static str,
+    work: BoxFuture<'_, Result<T, Error>>,
+) -> Result<T, Error> {
+    let failed = |error| Error::of(key, what, error);
+    let step = failpoint::begin(|| format!("{deed} {key}")).map_err(failed)?;
+    let done = work.await?;
+    step.end().map_err(failed)?;
+    Ok(done)
 }
 
 /// Writes a file in pieces, sealed if there are keys.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use assisted_base::http::{BodyError, read};
 use assisted_wire::operation::{Location, Method, Operation, OperationId, Scheme};
+use assisted_wire::secret::Secret;
 use bytes::Bytes;
 use reqwest::header::{
     CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, LINK, LOCATION, RETRY_AFTER,
@@ -39,6 +40,7 @@ pub struct Call<'a> {
     path: Vec<(&'static str, String)>,
     query: Vec<(&'static str, String)>,
     headers: Vec<(&'static str, String)>,
+    secrets: Vec<(&'static str, Secret)>,
     body: Option<Result<Body, String>>,
     request_id: Option<Uuid>,
 }
@@ -58,6 +60,7 @@ impl<'a> Call<'a> {
             path: Vec::new(),
             query: Vec::new(),
             headers: Vec::new(),
+            secrets: Vec::new(),
             body: None,
             request_id: None,
         }
@@ -92,6 +95,12 @@ impl<'a> Call<'a> {
     /// A header; `None` leaves it out.
     pub fn header(mut self, name: &'static str, value: Option<impl Display>) -> Self {
         self.headers.extend(value.map(|value| (name, value.to_string())));
+        self
+    }
+
+    /// A header that nobody else may see; `None` leaves it out.
+    pub fn secret_header(mut self, name: &'static str, value: Option<&Secret>) -> Self {
+        self.secrets.extend(value.map(|value| (name, value.clone())));
         self
     }
 
@@ -206,6 +215,11 @@ impl<'a> Call<'a> {
         for (name, value) in &self.headers {
             let value = HeaderValue::from_str(value)
                 .map_err(|_| fault(&format!("{name} can't stand in a header")))?;
+            headers.insert(*name, value);
+        }
+        for (name, value) in &self.secrets {
+            let mut value = HeaderValue::from_str(value.expose()).map_err(|_| fault(name))?;
+            value.set_sensitive(true);
             headers.insert(*name, value);
         }
         if let Some((Location::Header, name, value)) = self.credential() {

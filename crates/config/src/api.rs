@@ -90,6 +90,8 @@ topic! {
         local_auth_enforce_resource_scope: bool = true, "LOCAL_AUTH_ENFORCE_RESOURCE_SCOPE";
         /// Whether the token of one infra-env opens all others and all clusters to agents, as with the replaced service.
         agent_tokens_unscoped: bool = false, "AGENT_TOKENS_UNSCOPED";
+        /// Whether agents need a key of their own, which those of the replaced service have not: then no machine speaks as another.
+        agent_keys_required: bool = false, "AGENT_KEYS_REQUIRED";
         /// How long the address of a discovery image is good with AUTH_TYPE=users and rhsso.
         image_expiration_time: Duration = Duration::from_secs(4 * 3600), "IMAGE_EXPIRATION_TIME";
     }

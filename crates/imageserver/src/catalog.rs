@@ -80,6 +80,11 @@ impl OsImage {
             kind: self.kind,
         }
     }
+
+    /// Whether nothing tells an image from one that was changed on its way.
+    pub(crate) fn is_unproven(&self) -> bool {
+        self.url.scheme() == "http" && self.sha256.is_none()
+    }
 }
 
 /// An entry as it is written; keys that are not known say nothing.
@@ -239,6 +244,22 @@ mod tests {
                 ("b", "x86_64", "nonsense")
             ]
         );
+    }
+
+    #[test]
+    fn what_comes_by_plain_http_is_proven_by_its_digest_alone() {
+        let digest = format!(r#","sha256":"{}""#, "ab".repeat(32));
+        let url = |url: &str| format!(r#","url":"{url}""#);
+        for (location, digest, expected) in [
+            ("http://x/i", "", true),
+            ("http://x/i", digest.as_str(), false),
+            ("https://x/i", "", false),
+            ("file:///i", "", false),
+        ] {
+            let entry = entry("4.18", "x86_64", "a", "");
+            let entry = entry.replace(r#","url":"https://x/4.18""#, &(url(location) + digest));
+            assert_eq!(catalog(&[entry]).unwrap().0[0].is_unproven(), expected, "{location}");
+        }
     }
 
     #[test]

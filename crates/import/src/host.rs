@@ -44,6 +44,7 @@ pub(crate) fn read(mut row: Row) -> Result<Imported, String> {
             .filter(|_| !checked_in_at.is_zero())
             .map(|seconds| seconds - checked_in_at.0.as_second()),
         machine: None,
+        agent_key: None,
         registered_from: None,
         machine_released: false,
         approved,

@@ -268,7 +268,8 @@ impl Installer {
         Ok(())
     }
 
-    /// Puts the release's own system in place of that of the image. It saves a restart; without it there is one more.
+    /// Puts the system that the node is to run in place of that of the image: the release's own or, in a cluster that was installed in image
+    /// mode, its pool's. It saves a restart; without it there is one more.
     async fn overwrite(&self, device: &Path, ignition: &str, args: &[String]) {
         let (host, intervals) = (&self.host, self.config.intervals);
         let config = match host.read(ignition) {
@@ -276,11 +277,16 @@ impl Installer {
             Err(error) => return warn!(%error, "the system of the image stays"),
         };
         let look = async || ignition::find(&config).await;
-        let image = match attempts(MACHINE_CONFIG_ATTEMPTS, POLL_INTERVAL, intervals, look).await {
-            Ok(image) => image,
+        let found = match attempts(MACHINE_CONFIG_ATTEMPTS, POLL_INTERVAL, intervals, look).await {
+            Ok(found) => found,
             Err(error) => return warn!(%error, "the system of the image stays"),
         };
-        match disk::overwrite(device, &image, args, host, intervals).await {
+        let image = &found.image;
+        let credentials = match layering::credentials_for(host, &image.url, &found.answer).await {
+            Ok(credentials) => credentials,
+            Err(error) => return warn!(%error, "the system of the image stays"),
+        };
+        match disk::overwrite(device, image, args, credentials, host, intervals).await {
             Ok(()) => info!(image = image.url, "the release's system is on the disk"),
             Err(error) => warn!(%error, "the system of the image stays"),
         }

@@ -10,6 +10,7 @@ use assisted_wire::cluster_params::LogsProgressParams;
 use assisted_wire::host::{Host as WireHost, HostProgress, HostRole, HostStage, HostStatus};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::inventory::Inventory;
+use assisted_wire::on_cluster_layering::Pool;
 use assisted_wire::operation::OperationId;
 use tracing::{info, warn};
 
@@ -219,6 +220,14 @@ impl Service {
         if let Err(error) = told.await {
             warn!(%error, "progress of the cluster's logs not taken");
         }
+    }
+
+    /// Sends an archive of what the build of a pool's image has written.
+    ///
+    /// # Errors
+    /// When it isn't taken.
+    pub async fn upload_build_logs(&self, pool: Pool, archive: &Path) -> Result<(), Error> {
+        self.client.upload_on_cluster_layering_logs(self.cluster_id, pool, archive).await
     }
 
     /// Sends an archive of the controller's logs.

@@ -16,6 +16,7 @@ mod difference;
 mod given;
 pub mod host;
 pub mod infra_env;
+mod mirror_registry;
 pub mod objects;
 pub mod operator;
 pub mod rbac;
@@ -23,4 +24,5 @@ mod sync_error;
 mod text;
 pub mod webhook_server;
 
+pub use mirror_registry::mirrors;
 pub use sync_error::{Class, SyncError};

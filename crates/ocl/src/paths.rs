@@ -45,6 +45,20 @@ pub const SYNC_TIMER: &str = "ocl-registry-sync.timer";
 /// The program behind [`SYNC_UNIT`].
 pub const SYNC_PROGRAM: &str = "/usr/local/bin/ocl-registry-sync";
 
+/// Where the controller builds in the cluster: its own namespace.
+pub const NAMESPACE: &str = "assisted-installer";
+/// The ConfigMap that says what is built in the cluster: the text of a [`Config`](crate::config::Config), and the image that the
+/// builder is in.
+pub const CLUSTER_CONFIG: &str = "ocl-build-config";
+/// The text in [`CLUSTER_CONFIG`].
+pub const CLUSTER_CONFIG_TEXT: &str = "config.json";
+/// The builder's image in [`CLUSTER_CONFIG`].
+pub const CLUSTER_CONFIG_IMAGE: &str = "image";
+/// What a builder in the cluster tells in its ConfigMap: [`Progress`](crate::builder::Progress), as text.
+pub const TOLD_PROGRESS: &str = "progress.json";
+/// When it told that last.
+pub const TOLD_AT: &str = "told-at";
+
 /// The MachineConfig of a pool that makes its image the one that nodes boot, once the image is there.
 pub fn image_machine_config(pool: assisted_wire::on_cluster_layering::Pool) -> String {
     format!("09-ocl-osimageurl-{pool}")

@@ -67,6 +67,11 @@ impl Database {
         &self.cache
     }
 
+    /// The cache for what works on another thread.
+    pub(crate) fn shared_cache(&self) -> Arc<Cache> {
+        Arc::clone(&self.cache)
+    }
+
     /// What is counted and timed.
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.metrics

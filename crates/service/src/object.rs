@@ -1,11 +1,30 @@
 //! What an object of the Kubernetes API says of the row that it stands for, besides what a request of the REST API can say.
 
+use assisted_base::pem;
 use assisted_core::model::cluster::MirrorRegistry;
 use assisted_core::model::object_key::ObjectKey;
+use assisted_core::model::refusal::Refusal;
+use assisted_release::Mirrors;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::host::Host;
 use assisted_wire::infra_env::InfraEnv;
 use assisted_wire::secret::Secret;
+
+/// Registries that somebody gives a cluster or an infra-env; `None`: those of the service.
+///
+/// # Errors
+///
+/// 400 when they can't be read.
+pub(crate) fn checked(given: &MirrorRegistry) -> Result<Option<&MirrorRegistry>, Refusal> {
+    Mirrors::from_registries_conf(&given.registries_conf)
+        .map_err(|error| Refusal::invalid(format!("registries_conf: {error}")))?;
+    let authorities = pem::certificates(given.authorities.as_bytes())
+        .map_err(|error| Refusal::invalid(format!("authorities: {error}")))?;
+    if authorities.is_empty() && !given.authorities.trim().is_empty() {
+        return Err(Refusal::invalid("authorities: there is no certificate in PEM form"));
+    }
+    Ok(Some(given).filter(|given| **given != MirrorRegistry::default()))
+}
 
 /// The object, and what it alone sets.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,12 @@
 
 use crate::Error;
 
+/// To read so long a report, in bytes, takes milliseconds.
+pub(crate) const LONG: usize = 256 * 1024;
+
+/// To decide about reports of so many bytes takes milliseconds.
+pub(crate) const LARGE: usize = 1024 * 1024;
+
 /// Runs something on what it is given, which is given back with the outcome; where it takes long, on a thread of its own.
 ///
 /// # Errors

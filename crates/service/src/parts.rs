@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use assisted_blob::Blob;
 use assisted_config::Settings;
+use assisted_seal::Keyring;
 
 use crate::access::Access;
 use crate::available_versions::AvailableVersions;
@@ -16,6 +17,8 @@ pub(crate) struct Parts {
     pub(crate) settings: Arc<Settings>,
     pub(crate) database: Arc<Database>,
     pub(crate) blob: Blob,
+    /// What seals the tokens in addresses of files.
+    pub(crate) keys: Keyring,
     pub(crate) generator: Arc<dyn Generator>,
     pub(crate) reviews: ReviewTurns,
     pub(crate) available: Arc<AvailableVersions>,

@@ -8,6 +8,7 @@ use assisted_config::{Settings, SettingsError};
 use assisted_core::policy::Policy;
 use assisted_reconcile::Driver;
 use assisted_release::Catalogue as Releases;
+use assisted_seal::{Keyring, SealError};
 use assisted_sink::SetupError;
 use assisted_store::Store;
 use tokio::task::{JoinError, JoinSet};
@@ -48,6 +49,7 @@ pub struct Builder {
     policy: Arc<Policy>,
     store: Store,
     blob: Blob,
+    keys: Keyring,
     clock: Clock,
     signer: Signer,
     generator: Arc<dyn Generator>,
@@ -64,6 +66,8 @@ pub enum StartError {
     /// A setting that the domain can't decide by.
     #[error(transparent)]
     Settings(#[from] SettingsError),
+    #[error("the key of addresses of files can't be made")]
+    Keys(#[from] SealError),
     #[error("metrics can't be taken")]
     Metrics(#[from] prometheus::Error),
     #[error("events can't be sent on with these settings: {0}")]
@@ -87,6 +91,14 @@ impl Builder {
     #[must_use]
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
+        self
+    }
+
+    /// Seals the tokens in addresses of files with these keys, so that all who have them open what one gives out. Without them, a service
+    /// opens its own alone.
+    #[must_use]
+    pub fn keys(mut self, keys: Keyring) -> Self {
+        self.keys = keys;
         self
     }
 
@@ -123,6 +135,7 @@ impl Builder {
             settings,
             database,
             blob: self.blob,
+            keys: self.keys,
             generator: self.generator,
             reviews: ReviewTurns::default(),
             dns: self.dns,
@@ -260,7 +273,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// A setting that the domain can't decide by.
+    /// A setting that the domain can't decide by, or a system without random numbers.
     pub fn builder(
         settings: Settings,
         store: Store,
@@ -276,6 +289,7 @@ impl Service {
             settings,
             store,
             blob,
+            keys: Keyring::generate()?,
             clock: Clock::default(),
             signer: Arc::new(|_| None),
             generator,

@@ -14,6 +14,8 @@ pub struct HostFilter {
     pub deleted: Deleted,
     pub infra_env_id: Option<InfraEnvId>,
     pub host_id: Option<HostId>,
+    /// With any of these ids; to be used with at most some thousands.
+    pub host_ids: Option<Vec<HostId>>,
     pub cluster_id: Option<ClusterId>,
     /// In any of these; to be used with at most some thousands.
     pub cluster_ids: Option<Vec<ClusterId>>,
@@ -42,6 +44,9 @@ pub(crate) fn conditions(select: &mut Select, filter: &HostFilter) {
         .equal("h.status", filter.status.map(HostStatus::as_str));
     if filter.deleted == Deleted::Hidden {
         select.when("h.deleted_at is null");
+    }
+    if let Some(ids) = &filter.host_ids {
+        select.one_of("h.host_id", ids.iter().map(|id| Value::Uuid(id.0)));
     }
     if let Some(ids) = &filter.cluster_ids {
         select.one_of("h.cluster_id", ids.iter().map(|id| Value::Uuid(id.0)));

@@ -5,6 +5,7 @@
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
+use assisted_base::failpoint;
 use assisted_seal::Keyring;
 use tokio::sync::{broadcast, watch};
 use tracing::field::Empty;
@@ -98,6 +99,8 @@ impl Store {
 
     async fn run(&self, mut batch: Batch) -> Result<Vec<Output>, WriteError> {
         batch.seal(self.keys())?;
+        let step = failpoint::begin(|| Batch::describe(std::slice::from_ref(&batch)).join(", "));
+        let step = step.map_err(|_| Error::Closed)?;
         let described = if self.inner().slow.0.is_some() { batch.statements.clone() } else { Vec::new() };
         let span = self.span(&batch);
         let written = self.inner().slow.watch(&described, self.inner().engine.write(batch));
@@ -105,7 +108,9 @@ impl Store {
         if let Err(WriteError::Failed(_)) = written {
             span.record("otel.status_code", "ERROR");
         }
-        written
+        let written = written?;
+        step.end().map_err(|_| Error::Closed)?;
+        Ok(written)
     }
 
     /// A write as a span of a trace; values are not told.

@@ -32,7 +32,9 @@ pub mod terminal;
 mod tied;
 mod tls;
 
-pub use assisted_lab_tools::{Missing, cache, cluster_api, coreos_installer, installed, kubernetes, python};
+pub use assisted_lab_tools::{
+    Balancer, Missing, cache, cluster_api, coreos_installer, installed, kubernetes, python,
+};
 pub use aws::AwsServer;
 pub use built::{NotBuilt, built, built_for_hosts};
 pub use docker_registry::{Access, Auth, DockerRegistry};

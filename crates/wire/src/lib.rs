@@ -28,6 +28,7 @@ pub mod live;
 mod logs;
 pub mod machine;
 pub mod manifest;
+pub mod mirror_registry;
 pub mod network;
 mod null;
 pub mod on_cluster_layering;

@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 /// The header that carries it, as JSON.
 pub const HEADER: &str = "discovery_machine";
 
+/// The header in which an agent shows a secret of its own: at its registration, and with each poll and reply after it. Other services
+/// pass over it.
+pub const KEY_HEADER: &str = "x-host-key";
+
 /// Longer values, in bytes, identify no machine.
 const LONGEST: usize = 4096;
 

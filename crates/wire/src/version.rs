@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster_options::CpuArchitecture;
+use crate::secret::Secret;
 use crate::text_enum;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -85,6 +86,16 @@ pub struct ReleaseImage {
     pub default: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub support_level: Option<VersionSupportLevel>,
+}
+
+/// A release whose image is to be read. An addition to the contract.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "release-image-params")]
+pub struct ReleaseImageParams {
+    /// The image, as it would be pulled.
+    pub url: String,
+    /// Credentials of its registry.
+    pub pull_secret: Secret,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

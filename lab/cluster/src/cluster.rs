@@ -16,6 +16,8 @@ use crate::program::ProgramRuntime;
 /// Where a control plane's certificates, keys and credentials are.
 pub const BOOTSTRAP: &str = "/opt/openshift";
 pub const NODE: &str = "/etc/kubernetes";
+/// The credentials with which a bootstrap host pulls.
+pub const PULL_SECRET: &str = "/root/.docker/config.json";
 /// The name of what is told here, in either folder.
 const FILE: &str = "lab.json";
 
@@ -48,14 +50,14 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    pub fn read(folder: &str) -> Result<Self> {
-        let path = Path::new(folder).join(FILE);
+    pub fn read(folder: impl AsRef<Path>) -> Result<Self> {
+        let path = Self::path(folder);
         serde_json::from_slice(&files::read(&path)?)
             .with_context(|| format!("{} can't be read", path.display()))
     }
 
-    pub fn path(folder: &str) -> PathBuf {
-        Path::new(folder).join(FILE)
+    pub fn path(folder: impl AsRef<Path>) -> PathBuf {
+        folder.as_ref().join(FILE)
     }
 
     pub fn text(&self) -> Result<String> {

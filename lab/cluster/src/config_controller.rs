@@ -8,12 +8,11 @@ use clap::Args;
 use serde_json::json;
 use tracing::info;
 
-use crate::cluster::{BOOTSTRAP, Cluster, with_release};
+use crate::cluster::Cluster;
 use crate::files;
 use crate::kube_api::documents;
 use crate::machine_config;
-use crate::os_image::API;
-use crate::program::ProgramRuntime;
+use crate::os_image::{API, OWN};
 
 /// `machine-config-controller bootstrap`
 #[derive(Args)]
@@ -26,14 +25,13 @@ pub struct Options {
     pull_secret: PathBuf,
     #[arg(long)]
     payload_version: String,
-    #[arg(long, env = "LAB_PROGRAMS", default_value = "podman")]
-    programs: ProgramRuntime,
 }
 
-/// Renders the configuration of all pools, as the controller does before there is a cluster.
-pub async fn render(options: &Options) -> Result<()> {
-    files::read(&options.pull_secret).context("the pull secret")?;
-    let cluster = with_release(Cluster::read(BOOTSTRAP)?, options.programs).await?;
+/// Renders the configuration of all pools, as the controller does before there is a cluster. It may run out of its image: of the bootstrap
+/// host it sees what it renders from, and nothing else.
+pub fn render(options: &Options) -> Result<()> {
+    let own = options.manifest_dir.join(OWN);
+    let cluster = Cluster::read(&own)?;
     if cluster.version != options.payload_version {
         bail!("the release is {}, and not {}", cluster.version, options.payload_version);
     }
@@ -47,7 +45,7 @@ pub async fn render(options: &Options) -> Result<()> {
     {
         manifests.extend(documents(&files::text(path)?).with_context(|| format!("{}", path.display()))?);
     }
-    let rendered = machine_config::render(&cluster, BOOTSTRAP, &manifests)?;
+    let rendered = machine_config::render(&cluster, &own, &options.pull_secret, &manifests)?;
     for (role, (name, spec)) in &rendered.specs {
         let pool = json!({
             "apiVersion": API, "kind": "MachineConfigPool", "metadata": {"name": role},

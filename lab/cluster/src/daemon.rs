@@ -14,7 +14,7 @@ use flate2::read::GzDecoder;
 use tracing::info;
 
 use crate::files;
-use crate::machine_config::PROGRAM;
+use crate::machine_config::{ANNOTATIONS, ENCAPSULATED, PROGRAM};
 
 /// One file, unpacked, in bytes: a program with what is told for its debugger.
 const LONGEST: u64 = 256 << 20;
@@ -53,6 +53,25 @@ pub fn start(options: &Options) -> Result<()> {
     let (node, files) = (&options.node_name, config.storage.files.len());
     info!(node, files, units = config.systemd.units.len(), "laid");
     Ok(())
+}
+
+/// Lays what a later config says onto a system that runs: files that hold something else by now. What a node is told for its first start alone stays
+/// as it is, and so does what is elsewhere. Gives how many it has laid.
+pub fn update(config: &Config, root: &Path) -> Result<usize> {
+    let mut laid = 0;
+    let own = [ANNOTATIONS, ENCAPSULATED, PROGRAM];
+    for file in &config.storage.files {
+        if own.contains(&file.path.as_str()) || !file.append.is_empty() {
+            continue;
+        }
+        let Ok(content) = content(&file.contents) else { continue };
+        if std::fs::read(below(root, &file.path)?).is_ok_and(|known| known == content) {
+            continue;
+        }
+        lay_file(file, root).with_context(|| format!("{} can't be laid", file.path))?;
+        laid += 1;
+    }
+    Ok(laid)
 }
 
 fn write_config(config: &Config, root: &Path) -> Result<()> {
@@ -195,6 +214,26 @@ fn resolved(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_later_config_lays_what_is_new() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |path: &str| dir.path().join(path);
+        files::write(at("etc/same"), 0o600, "same").unwrap();
+        files::write(at("etc/other"), 0o644, "before").unwrap();
+        let mut config = Config::new("3.2.0");
+        for (path, text) in
+            [("/etc/same", "same"), ("/etc/other", "after"), ("/etc/new", "new"), (ENCAPSULATED, "{}")]
+        {
+            config.add_file(path, 0o644, Resource::bytes(text));
+        }
+        config.add_file("/etc/elsewhere", 0o644, Resource::fetched("http://x/y", "00"));
+        assert_eq!(update(&config, dir.path()).unwrap(), 2);
+        assert_eq!(files::text(at("etc/other")).unwrap(), "after");
+        assert_eq!(files::text(at("etc/new")).unwrap(), "new");
+        assert!(!at("etc/elsewhere").exists() && !at(&ENCAPSULATED[1..]).exists());
+        assert_eq!(update(&config, dir.path()).unwrap(), 0);
+    }
 
     fn laid(config: &str) -> (tempfile::TempDir, Result<()>) {
         let dir = tempfile::tempdir().unwrap();

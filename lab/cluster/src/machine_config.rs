@@ -24,7 +24,7 @@ use tokio::sync::Mutex;
 use tracing::info;
 
 use crate::cluster::{CONFIG_PORT, Cluster, NODE, PLAIN_CONFIG_PORT};
-use crate::control_plane::{KUBELET, names, pair};
+use crate::control_plane::{names, pair, parts};
 use crate::files;
 use crate::foundation::{MACHINE_CONFIG_NAMESPACE, ROLE};
 use crate::os_image;
@@ -42,7 +42,7 @@ pub const ANNOTATIONS: &str = "/etc/machine-config-daemon/node-annotations.json"
 const VERSION: &str = "3.2.0";
 const UNIT: &str = include_str!("../units/lab-node.service");
 /// What a host that is being installed reads of its node's configuration, before it is one.
-const ENCAPSULATED: &str = "/etc/ignition-machine-config-encapsulated.json";
+pub const ENCAPSULATED: &str = "/etc/ignition-machine-config-encapsulated.json";
 /// The credentials of a node's own pulls.
 const PULL_SECRET: &str = "/var/lib/kubelet/config.json";
 
@@ -56,8 +56,14 @@ pub struct Rendered {
     pub specs: BTreeMap<String, (String, Value)>,
 }
 
-/// Makes the configs: what all have, what each role has, and over that the MachineConfigs among the manifests, by name.
-pub fn render(cluster: &Cluster, folder: &str, manifests: &[Value]) -> Result<Rendered> {
+/// Makes the configs: what all have, what each role has, and over that the MachineConfigs among the manifests, by name. Parts of the cluster's
+/// own are in a folder, the credentials of nodes' pulls in a file.
+pub fn render(
+    cluster: &Cluster,
+    folder: &std::path::Path,
+    pull_secret: &std::path::Path,
+    manifests: &[Value],
+) -> Result<Rendered> {
     let mut own: Vec<&Value> = manifests.iter().filter(|object| object["kind"] == "MachineConfig").collect();
     own.sort_by_key(|object| object["metadata"]["name"].as_str().unwrap_or_default());
     let mut rendered = Rendered::default();
@@ -67,11 +73,7 @@ pub fn render(cluster: &Cluster, folder: &str, manifests: &[Value]) -> Result<Re
         let image = os_image::of(role, manifests)?;
         if image.is_some() {
             for config in [&mut config, &mut given] {
-                config.add_file(
-                    PULL_SECRET,
-                    0o600,
-                    Resource::bytes(files::read("/root/.docker/config.json")?),
-                );
+                config.add_file(PULL_SECRET, 0o600, Resource::bytes(files::read(pull_secret)?));
             }
         }
         for object in own.iter().filter(|object| object["metadata"]["labels"][ROLE] == role) {
@@ -88,16 +90,11 @@ pub fn render(cluster: &Cluster, folder: &str, manifests: &[Value]) -> Result<Re
         hash.update(image.as_deref().unwrap_or_default());
         let digest = hash.finalize();
         let name = format!("rendered-{role}-{}", hex::encode(&digest[..16]));
-        let key = |what: &str| format!("machineconfiguration.openshift.io/{what}");
-        let annotations =
-            json!({key("currentConfig"): name, key("desiredConfig"): name, key("state"): "Done"});
-        config.add_file(ANNOTATIONS, 0o644, Resource::bytes(annotations.to_string()));
+        tell(&mut config, &name, image.as_deref());
         // The config itself holds keys that only its server gives away.
         let mut spec = json!({"config": {"ignition": {"version": VERSION}}});
         if let Some(image) = image {
             spec["osImageURL"] = json!(image);
-            let told = json!({"spec": {"osImageURL": image, "kernelArguments": []}});
-            config.add_file(ENCAPSULATED, 0o600, Resource::bytes(told.to_string()));
             rendered.objects.extend(os_image::objects(role, &name, manifests));
             let whole =
                 json!({"osImageURL": image, "config": serde_json::from_slice::<Value>(&given.to_json()?)?});
@@ -112,26 +109,49 @@ pub fn render(cluster: &Cluster, folder: &str, manifests: &[Value]) -> Result<Re
     Ok(rendered)
 }
 
-fn of_role(cluster: &Cluster, folder: &str, role: &str) -> Result<Config> {
+/// Says in a config under which name it is known, and which image its machine boots.
+fn tell(config: &mut Config, name: &str, image: Option<&str>) {
+    config.storage.files.retain(|file| ![ANNOTATIONS, ENCAPSULATED].contains(&file.path.as_str()));
+    let key = |what: &str| format!("machineconfiguration.openshift.io/{what}");
+    let annotations = json!({key("currentConfig"): name, key("desiredConfig"): name, key("state"): "Done"});
+    config.add_file(ANNOTATIONS, 0o644, Resource::bytes(annotations.to_string()));
+    if let Some(image) = image {
+        let told = json!({"spec": {"osImageURL": image, "kernelArguments": []}});
+        config.add_file(ENCAPSULATED, 0o600, Resource::bytes(told.to_string()));
+    }
+}
+
+/// A config that is served, with another image and another name.
+pub fn with_image(config: &[u8], name: &str, image: &str) -> Result<Vec<u8>> {
+    let mut config: Config = serde_json::from_slice(config)?;
+    tell(&mut config, name, Some(image));
+    Ok(config.to_json()?)
+}
+
+/// A config that is served, with what MachineConfigs say that came later, and another name.
+pub fn with_more(config: &[u8], name: &str, image: Option<&str>, more: &[Value]) -> Result<Vec<u8>> {
+    let mut config: Config = serde_json::from_slice(config)?;
+    for part in more {
+        config = overlay(&config, &part.to_string()).with_context(|| format!("{name} can't be rendered"))?;
+    }
+    tell(&mut config, name, image);
+    Ok(config.to_json()?)
+}
+
+/// The name by which a config is known that is served.
+pub fn name_of(config: &Config) -> Option<String> {
+    let file = config.storage.files.iter().find(|file| file.path == ANNOTATIONS)?;
+    let told: Value = serde_json::from_slice(&file.contents.data()?).ok()?;
+    told["machineconfiguration.openshift.io/desiredConfig"].as_str().map(str::to_owned)
+}
+
+fn of_role(cluster: &Cluster, folder: &std::path::Path, role: &str) -> Result<Config> {
     let mut config = Config::new(VERSION);
     let told = Cluster { role: role.to_owned(), ..cluster.clone() };
     let to = |name: &str| format!("{NODE}/{name}");
-    let path = |name: &str| std::path::Path::new(folder).join(name);
     config.add_file(&to("lab.json"), 0o600, Resource::bytes(told.text()?));
-    let mut laid = vec![names::ROOT.to_owned(), KUBELET.to_owned(), format!("{}.crt", names::CLIENTS)];
-    if role != "worker" {
-        laid.extend([names::KUBECONFIG, names::LOOPBACK].map(str::to_owned));
-        // Operators would hand them over through the cluster, where there were some.
-        for name in
-            [names::API, names::CONFIG_SERVER, names::CLIENTS, names::KUBELETS, names::TOKENS, names::ETCD]
-        {
-            laid.extend(["crt", "key"].map(|end| format!("{name}.{end}")));
-        }
-    }
-    laid.sort();
-    laid.dedup();
-    for name in laid {
-        config.add_file(&to(&name), 0o600, Resource::bytes(files::read(path(&name))?));
+    for name in parts(role) {
+        config.add_file(&to(&name), 0o600, Resource::bytes(files::read(folder.join(&name))?));
     }
     // Plain for all: whoever came without TLS knows no authority, and the digest proves it to the others.
     let url = format!("http://{}:{PLAIN_CONFIG_PORT}/program", cluster.config_server());
@@ -147,6 +167,13 @@ pub fn put_program(config: &mut Config) -> Result<()> {
     config.storage.files.retain(|file| file.path != PROGRAM);
     config.add_file(PROGRAM, 0o755, packed);
     Ok(())
+}
+
+/// A config that has another one in it, packed, as the config of a single node has it.
+pub fn with_inner(config: &Config) -> Result<Config> {
+    let mut outer = Config::new(VERSION);
+    outer.ignition.config.merge.push(packed(&config.to_json()?)?);
+    Ok(outer)
 }
 
 fn packed(bytes: &[u8]) -> Result<Resource> {

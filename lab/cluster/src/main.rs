@@ -144,7 +144,7 @@ async fn run(applet: Applet) -> Result<()> {
         Applet::MachineConfigDaemon { command: Daemon::Start(options) } => daemon::start(&options),
         Applet::McoBootstrap(how) => os_image::prepare(how.programs).await,
         Applet::MachineConfigController { command: Controller::Bootstrap(options) } => {
-            config_controller::render(&options).await
+            config_controller::render(&options)
         }
         Applet::Bootkube(how) => bootkube::run(how.programs).await,
         Applet::ApproveCsr { nodes } => bootkube::approve_requests(nodes).await,

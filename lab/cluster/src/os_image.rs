@@ -9,7 +9,8 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use tracing::{info, warn};
 
-use crate::cluster::{BOOTSTRAP, Cluster};
+use crate::cluster::{BOOTSTRAP, Cluster, PULL_SECRET, with_release};
+use crate::control_plane::parts;
 use crate::files;
 use crate::foundation::{MACHINE_CONFIG_NAMESPACE, ROLE};
 use crate::program::ProgramRuntime;
@@ -19,12 +20,14 @@ pub const BUILT: &str = "machineconfiguration.openshift.io/pre-built-image";
 /// What a node of the lab has started from, as it says itself.
 pub const BOOTED: &str = "lab.example.com/booted-image";
 /// The operator's own MachineConfig for such an image.
-const COMPONENT: &str = "10-prebuiltimage-osimageurl-";
+pub const COMPONENT: &str = "10-prebuiltimage-osimageurl-";
 /// Where the release's own image is told.
 const BASE: &str = "machine-config-osimageurl";
 const BASE_KEY: &str = "baseOSContainerImage";
 /// What the controller renders from.
 const INPUT: &str = "/etc/mcc/bootstrap";
+/// The folder in it with what configs are made of beside manifests: the controller sees nothing else of the bootstrap host.
+pub const OWN: &str = "lab";
 const POD: &str = "mco-bootstrap/bootstrap/machineconfigoperator-bootstrap-pod.yaml";
 pub const API: &str = "machineconfiguration.openshift.io/v1";
 
@@ -83,7 +86,12 @@ pub fn objects(role: &str, rendered: &str, manifests: &[Value]) -> Vec<Value> {
 
 /// Lays out what is rendered on a bootstrap host: the manifests, and which image the release has.
 pub async fn prepare(programs: ProgramRuntime) -> Result<()> {
-    let cluster = Cluster::read(BOOTSTRAP)?;
+    let cluster = with_release(Cluster::read(BOOTSTRAP)?, programs).await?;
+    let own = Path::new(INPUT).join(OWN);
+    files::write(Cluster::path(&own), 0o600, cluster.text()?)?;
+    for name in parts("master") {
+        files::write(own.join(&name), 0o600, files::read(Path::new(BOOTSTRAP).join(&name))?)?;
+    }
     match base(&cluster, programs).await {
         Ok(image) => {
             info!(image, "the release's image for nodes");
@@ -101,7 +109,7 @@ pub async fn prepare(programs: ProgramRuntime) -> Result<()> {
             files::write(Path::new(INPUT).join(entry.file_name()), 0o644, files::read(entry.path())?)?;
         }
     }
-    let secret = files::read("/root/.docker/config.json")?;
+    let secret = files::read(PULL_SECRET)?;
     files::write(format!("{INPUT}/machineconfigcontroller-pull-secret"), 0o600, secret)?;
     // Nobody runs it: the program that is started next is what it stands for.
     files::write(Path::new(BOOTSTRAP).join(POD), 0o644, "{apiVersion: v1, kind: Pod}\n")
@@ -109,9 +117,7 @@ pub async fn prepare(programs: ProgramRuntime) -> Result<()> {
 
 async fn base(cluster: &Cluster, programs: ProgramRuntime) -> Result<String> {
     let named = match programs {
-        ProgramRuntime::Podman => {
-            programs.release(&cluster.release_image).await?.images.remove("rhel-coreos")
-        }
+        ProgramRuntime::Podman => cluster.images.get("rhel-coreos").cloned(),
         ProgramRuntime::Direct => {
             let path = "release-manifests/image-references";
             let text = crate::host::registry::file(&cluster.release_image, path).await?;

@@ -40,7 +40,7 @@ fn tree(building: &Building) -> Result<(), ImageError> {
     for module in ["ldlinux.c32", "libcom32.c32", "libutil.c32"] {
         link(building, &Path::new(SYSLINUX).join(module), &format!("tree/isolinux/{module}"))?;
     }
-    let default = arguments::default(&key::volume());
+    let default = arguments::default(&key::volume(building.kind));
     building.write(&format!("tree/{}", arguments::GRUB), arguments::grub(&default))?;
     building.write(&format!("tree/{}", arguments::ISOLINUX), arguments::isolinux(&default))?;
     json(building, "tree/coreos/kargs.json", &arguments::areas(&default))?;
@@ -49,7 +49,7 @@ fn tree(building: &Building) -> Result<(), ImageError> {
 }
 
 fn write(building: &Building, iso: &Path, without: &[&str]) -> Result<(), ImageError> {
-    let volume = key::volume();
+    let volume = key::volume(building.kind);
     let mut xorriso = building.tools.command("xorrisofs")?;
     xorriso.arg("-o").arg(iso).args(["-V", &volume, "-volset", &volume]);
     // When this was built is in the times of the files alone.
@@ -93,6 +93,7 @@ fn json(building: &Building, name: &str, value: &Value) -> Result<(), ImageError
 mod tests {
     use std::time::{Duration, SystemTime};
 
+    use super::super::Kind;
     use super::super::tool::Tools;
     use super::*;
 
@@ -100,7 +101,7 @@ mod tests {
     fn built(age: Duration) -> Vec<u8> {
         let dir = tempfile::tempdir().unwrap();
         let tools = Tools::new(dir.path(), &dir.path().join("build.log")).unwrap();
-        let building = Building { dir: dir.path(), tools };
+        let building = Building { kind: Kind::Plain, dir: dir.path(), tools };
         for name in ["vmlinuz", "initrd.img", "rootfs.img", "tree/images/efiboot.img"] {
             let path = building.write(name, [7; 4096]).unwrap();
             File::options().write(true).open(path).unwrap().set_modified(SystemTime::now() - age).unwrap();

@@ -18,21 +18,31 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
+use assisted_lab_tools::wait::{Late, Wait};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-pub use recipe::VERSION;
+pub use recipe::{Kind, VERSION};
 use sha2::{Digest, Sha256};
 use tool::Tools;
-
-use crate::wait::{Late, Wait};
 
 /// How long somebody else's build of the same image is waited for.
 const OTHERS: Duration = Duration::from_secs(45 * 60);
 
 /// Files of a finished image.
-const KEPT: &[&str] =
-    &["live.iso", "vmlinuz", "initrd.img", "rootfs.img", "metal.osmet", "packages.txt", "build.log"];
+const KEPT: &[&str] = &[
+    "live.iso",
+    "vmlinuz",
+    "initrd.img",
+    "rootfs.img",
+    "metal.osmet",
+    OS_IMAGE,
+    "packages.txt",
+    "build.log",
+];
+
+/// The image that images of nodes are built from, where there is one: a folder in the layout of OCI.
+const OS_IMAGE: &str = "os-image";
 
 /// What stands on the console when the live system has left its initramfs, whose greeting ends otherwise: colours are off
 /// behind the name of Debian's release.
@@ -43,6 +53,8 @@ pub(crate) const GREETING: &str = "(bookworm)\u{1b}[0m!";
 pub enum ImageError {
     #[error("the lab image has not been built: run `cargo xtask setup` or `assisted-lab image build`")]
     Missing,
+    #[error("the lab image for image mode has not been built: run `cargo xtask setup ostree-image`")]
+    NoOstree,
     #[error(transparent)]
     Tools(#[from] assisted_lab_tools::Missing),
     #[error("{program} is not installed: run `cargo xtask setup`")]
@@ -82,19 +94,28 @@ pub struct Step {
 
 impl Image {
     /// The image of this recipe from the cache.
-    pub fn find() -> Result<Self, ImageError> {
-        let image = Self { dir: Self::default_dir()? };
-        if image.iso().is_file() { Ok(image) } else { Err(ImageError::Missing) }
+    pub fn find(kind: Kind) -> Result<Self, ImageError> {
+        let image = Self { dir: Self::default_dir(kind)? };
+        match kind {
+            _ if image.iso().is_file() => Ok(image),
+            Kind::Plain => Err(ImageError::Missing),
+            Kind::Ostree => Err(ImageError::NoOstree),
+        }
     }
 
     /// Where the image of this recipe is kept: `$XDG_CACHE_HOME/assisted/lab/image-…` or `~/.cache/assisted/lab/image-…`.
-    pub fn default_dir() -> Result<PathBuf, ImageError> {
-        Ok(assisted_lab_tools::cache()?.join("lab").join(format!("image-{}", key::key())))
+    pub fn default_dir(kind: Kind) -> Result<PathBuf, ImageError> {
+        Ok(assisted_lab_tools::cache()?.join("lab").join(format!("image-{}", key::key(kind))))
     }
 
     /// Builds the image into a folder, unless it is there; takes minutes, root, and Debian's packages. `done` is told of
     /// each step. Two that build the same at once build it once.
-    pub fn build(dir: &Path, installer: &Path, mut done: impl FnMut(Step)) -> Result<Self, ImageError> {
+    pub fn build(
+        kind: Kind,
+        dir: &Path,
+        installer: &Path,
+        mut done: impl FnMut(Step),
+    ) -> Result<Self, ImageError> {
         let image = Self { dir: dir.to_owned() };
         let parent = dir.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(parent).map_err(|error| ImageError::io(parent, error))?;
@@ -123,13 +144,16 @@ impl Image {
             std::fs::remove_dir_all(&unfinished).map_err(|error| ImageError::io(&unfinished, error))?;
         }
         std::fs::create_dir_all(&unfinished).map_err(|error| ImageError::io(&unfinished, error))?;
-        let building =
-            Building { dir: &unfinished, tools: Tools::new(&unfinished, &unfinished.join("build.log"))? };
+        let tools = Tools::new(&unfinished, &unfinished.join("build.log"))?;
+        let building = Building { kind, dir: &unfinished, tools };
         building.step("root file system", &mut done, || root::make(&building, installer))?;
+        if kind == Kind::Ostree {
+            building.step("ostree system", &mut done, || root::lay_out(&building))?;
+        }
         building.step("disk image", &mut done, || disk::make(&building, installer))?;
         building.step("root image", &mut done, || root::pack(&building))?;
         building.step("initramfs", &mut done, || root::finish_initrd(&building))?;
-        building.step("EFI boot image", &mut done, || efi::make(&building, &key::volume()))?;
+        building.step("EFI boot image", &mut done, || efi::make(&building, &key::volume(kind)))?;
         building.step("ISO", &mut done, || iso::make(&building, installer))?;
         building.remove_scraps()?;
         std::fs::rename(&unfinished, dir).map_err(|error| ImageError::io(dir, error))?;
@@ -166,6 +190,11 @@ impl Image {
         self.dir.join("metal.osmet")
     }
 
+    /// The image that images of nodes are built from, in the layout of OCI: of an image with ostree alone.
+    pub fn os_image(&self) -> PathBuf {
+        self.dir.join(OS_IMAGE)
+    }
+
     /// Debian packages in it, `name version` a line.
     pub fn packages(&self) -> PathBuf {
         self.dir.join("packages.txt")
@@ -174,6 +203,7 @@ impl Image {
 
 /// An image that is being built.
 struct Building<'a> {
+    kind: Kind,
     dir: &'a Path,
     tools: Tools,
 }

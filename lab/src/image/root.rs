@@ -6,32 +6,51 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 
-use super::{Building, ImageError, digest, recipe};
+use super::recipe::Embedded;
+use super::{Building, ImageError, Kind, digest, recipe};
+
+/// Where ostree looks for what knows of containers.
+const OSTREE_CONTAINER: &str = "usr/libexec/libostree/ext/ostree-container";
 
 /// Makes `root.tar`, `vmlinuz`, `initrd.dracut` and `packages.txt`.
 pub(super) fn make(building: &Building, installer: &Path) -> Result<(), ImageError> {
-    for file in recipe::FILES {
-        let path = building.write(&format!("overlay/{}", file.path), file.content)?;
-        set_mode(&path, if file.content.starts_with("#!") { 0o755 } else { 0o644 })?;
+    for file in building.kind.files() {
+        lay(building, "overlay", file)?;
     }
-    let program = building.write("overlay/usr/bin/coreos-installer", "")?;
-    std::fs::copy(installer, &program).map_err(|error| ImageError::io(installer, error))?;
-    set_mode(&program, 0o755)?;
+    program(building, installer, "usr/bin/coreos-installer")?;
+    if building.kind == Kind::Ostree {
+        program(building, &assisted_lab_tools::ostree_container()?, OSTREE_CONTAINER)?;
+    }
     let hook = building.write("customize", recipe::CUSTOMIZE)?;
     set_mode(&hook, 0o755)?;
 
     let mut debian = building.tools.command("mmdebstrap")?;
     debian.args(["--mode=root", "--variant=essential", "--format=tar"]);
-    debian.arg(format!("--include={}", recipe::PACKAGES.join(",")));
+    debian.arg(format!("--include={}", building.kind.packages().join(",")));
     debian.args(recipe::UNWANTED.iter().map(|path| format!("--dpkgopt=path-exclude={path}")));
     debian.arg("--customize-hook").arg(&hook);
     debian
         .env("OVERLAY", building.path("overlay"))
         .env("OUT", building.dir)
-        .env("DRACUT_MODULES", recipe::DRACUT_MODULES)
+        .env("DRACUT_MODULES", building.kind.dracut_modules())
         // The kernel's package is not to make an initramfs of its own.
         .env("INITRD", "No");
     building.tools.finish(debian.arg(recipe::SUITE).arg("root.tar"))
+}
+
+/// Makes of `root.tar` what ostree keeps of it and what a disk starts, in `sysroot` and `boot`; the image that nodes' images are built from,
+/// `os-image`; and `root.tar` once more, in which coreos-installer finds what the disk has.
+pub(super) fn lay_out(building: &Building) -> Result<(), ImageError> {
+    for file in recipe::TREE_FILES {
+        lay(building, "tree-files", file)?;
+    }
+    building.write("lay-out", recipe::TREE)?;
+    let mut tree = building.tools.command("bash")?;
+    tree.arg("lay-out").env("TREE", "tree-files").env("VERSION", recipe::VERSION);
+    building.tools.finish(
+        tree.env("OSTREE_CONTAINER", assisted_lab_tools::ostree_container()?)
+            .env("KARGS", "ignition.platform.id=metal $ignition_firstboot"),
+    )
 }
 
 /// Makes `rootfs.img`: an archive whose first member is the file system, at a place that readers count on (image-service
@@ -88,6 +107,19 @@ fn archive(building: &Building, files: &[&str], to: &str) -> Result<(), ImageErr
     cpio.stdin(File::open(&list).map_err(|error| ImageError::io(&list, error))?);
     cpio.stdout(Stdio::from(File::create(&out).map_err(|error| ImageError::io(&out, error))?));
     building.tools.finish(&mut cpio)
+}
+
+/// Writes a file of the project into a folder of files that are added.
+fn lay(building: &Building, folder: &str, file: &Embedded) -> Result<(), ImageError> {
+    let path = building.write(&format!("{folder}/{}", file.path), file.content)?;
+    set_mode(&path, if file.content.starts_with("#!") { 0o755 } else { 0o644 })
+}
+
+/// Adds a program to the live root.
+fn program(building: &Building, from: &Path, place: &str) -> Result<(), ImageError> {
+    let to = building.write(&format!("overlay/{place}"), "")?;
+    std::fs::copy(from, &to).map_err(|error| ImageError::io(from, error))?;
+    set_mode(&to, 0o755)
 }
 
 fn set_mode(path: &Path, mode: u32) -> Result<(), ImageError> {

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use assisted_lab_tools::wait::Wait;
+use assisted_lab_tools::wait::child::{self, ChildError};
+
 use super::ImageError;
-use crate::wait::Wait;
-use crate::wait::child::{self, ChildError};
 
 /// How long a program may take: the longest fetches Debian's packages and unpacks them.
 const LIMIT: Duration = Duration::from_secs(30 * 60);

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::trial::kvm_runs;
 use super::verdict::{Conditions, Verdict};
 use super::{Accelerator, MachineError};
-use crate::image::Image;
+use crate::image::{Image, Kind};
 use crate::network;
 
 /// QEMU's program for the one architecture that the lab knows.
@@ -46,7 +46,8 @@ impl Hypervisor {
         }
         let program = std::env::var_os(PROGRAM).filter(|program| !program.is_empty());
         let verdicts = assisted_lab_tools::cache().ok().map(|cache| cache.join("accelerator"));
-        let mut here = Self::new(program.unwrap_or_else(|| QEMU.into()), verdicts, Image::find().ok());
+        let mut here =
+            Self::new(program.unwrap_or_else(|| QEMU.into()), verdicts, Image::find(Kind::Plain).ok());
         here.asked = match std::env::var(ACCELERATOR).as_deref() {
             Ok("kvm") => Some(Accelerator::Kvm),
             Ok("tcg") => Some(Accelerator::Tcg),

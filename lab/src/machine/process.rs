@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use assisted_lab_tools::wait::Wait;
+
 use super::console::{Console, Found};
 use super::monitor::{Monitor, MonitorSocket};
 use super::spec::{self, Spec};
 use super::stop::Stop;
 use super::{Accelerator, MachineError, Unmet};
-use crate::wait::Wait;
 
 /// How long QEMU may take until it connects to its monitor, on a busy computer.
 const CONNECT: Duration = Duration::from_secs(60);

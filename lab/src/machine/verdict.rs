@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use assisted_lab_tools::wait::{Wait, child};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,6 @@ use sha2::{Digest, Sha256};
 use super::Accelerator;
 use super::trial::LIMIT;
 use crate::image::Image;
-use crate::wait::{Wait, child};
 
 /// How long QEMU may take to tell its version, on a busy computer.
 const VERSION: Duration = Duration::from_secs(30);

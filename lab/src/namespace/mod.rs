@@ -19,10 +19,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use assisted_lab_kinds::Outcomes;
+use assisted_lab_tools::wait::{Wait, child};
 use uuid::Uuid;
 
 use crate::network::{self, GATEWAY, NetworkError, PREFIX, tap};
-use crate::wait::{Wait, child};
 use hardware::Disk;
 pub use programs::MachinePrograms;
 pub use system::IGNITION;
@@ -234,6 +234,9 @@ impl Running {
             if from_disk {
                 self.disk.forget_config()?;
             }
+        } else {
+            // Another image may have been laid onto the disk meanwhile.
+            self.system.lay_image(&root)?;
         }
         let mut command = self.system.command(&self.namespace, &root, self.disk.device())?;
         match self.run(&mut command)? {

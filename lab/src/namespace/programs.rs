@@ -15,11 +15,12 @@ pub(super) const KUBERNETES: &str = "/opt/kube";
 /// MachinePrograms of the release.
 const RELEASE: &[&str] = &["kube-apiserver", "kube-controller-manager", "kubectl"];
 
-/// Scripts: the release's client, and what the image of the controller is for.
+/// Scripts: the release's client, and what the images of the controller and of builders are for.
 const SCRIPTS: &[(&str, &str)] = &[
     ("oc", "#!/bin/sh\nexec kubectl \"$@\"\n"),
     ("distribution", "#!/bin/sh\nexec docker-registry \"$@\"\n"),
     ("controller", "#!/bin/sh\nexec /opt/lab/assisted controller \"$@\"\n"),
+    ("assisted-host", "#!/bin/sh\nexec /opt/lab/assisted-host \"$@\"\n"),
 ];
 
 /// Folders of programs, for all machines of a lab.

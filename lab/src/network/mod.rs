@@ -17,15 +17,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
+use assisted_lab_tools::wait::Wait;
+use assisted_lab_tools::wait::child::{self, ChildError};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 pub(crate) use machine::{of_machine, remove_machines};
 pub use names::Names;
 pub use registry::REGISTRY;
 pub use running::Running;
-
-use crate::wait::Wait;
-use crate::wait::child::{self, ChildError};
 
 /// How long the kernel may take for a change of its network.
 const COMMAND: Duration = Duration::from_secs(60);

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use assisted_lab_tools::wait::{Wait, child};
+
 use super::ReleaseError;
-use crate::wait::{Wait, child};
 
 /// How long the loader may take to find them.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -4,6 +4,7 @@
 mod libraries;
 mod os_image;
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ pub enum ReleaseError {
     Program { path: PathBuf, source: io::Error },
     #[error("what {} is linked with can't be told: {why}", path.display())]
     Libraries { path: PathBuf, why: String },
+    #[error("the image in {} can't be pushed: {why}", path.display())]
+    NodeImage { path: PathBuf, why: String },
     #[error("an image can't be made: {0}")]
     Image(#[from] io::Error),
     #[error(transparent)]
@@ -51,10 +54,23 @@ pub struct ReleasePrograms {
 #[derive(Clone, Debug)]
 pub struct ImageModePrograms {
     pub registry: PathBuf,
-    /// Lays configurations out, in the image of nodes.
-    pub ignition: PathBuf,
-    /// All other programs of that image; linked with nothing.
-    pub busybox: PathBuf,
+    /// Looks into the program that renders configurations, out of the image that this is in.
+    pub grep: PathBuf,
+    pub node: NodeImage,
+}
+
+/// What the release's image of nodes is.
+#[derive(Clone, Debug)]
+pub enum NodeImage {
+    /// As much as a build of images asks for, where machines have no system of their own.
+    Small {
+        /// Lays configurations out.
+        ignition: PathBuf,
+        /// All other programs; linked with nothing.
+        busybox: PathBuf,
+    },
+    /// A whole system of ostree's, in a folder in the layout of OCI.
+    Ostree(PathBuf),
 }
 
 /// What was pushed, by the names under which machines find it.
@@ -93,11 +109,10 @@ pub async fn push_release(
 ) -> Result<Pushed, ReleaseError> {
     let part = async |image: Image| push(registry, PARTS, None, &image).await;
     let installer = image(&[("usr/bin/openshift-install", &programs.cluster)], &[], &[])?;
-    let daemon = image(
-        &[("usr/bin/machine-config-daemon", &programs.cluster)],
-        &[],
-        &["/usr/bin/machine-config-daemon"],
-    )?;
+    // One program for the daemon and the controller, which are known by their names.
+    let mut operator: Vec<Entry<'_>> = vec![("usr/bin/machine-config-daemon", programs.cluster.as_path())];
+    operator.extend(programs.image_mode.iter().map(|more| ("usr/bin/grep", more.grep.as_path())));
+    let operator = image(&operator, &["machine-config-controller"], &["/usr/bin/machine-config-daemon"])?;
     let etcd = image(&[("usr/bin/etcd", &programs.etcd)], &[], &["/usr/bin/etcd"])?;
     let links = ["kube-apiserver", "kube-controller-manager", "kubectl"];
     let kubernetes = image(&[("usr/bin/kube", &programs.kubernetes)], &links, &["/usr/bin/kube-apiserver"])?;
@@ -107,17 +122,22 @@ pub async fn push_release(
     let empty = part(Image::new(ARCHITECTURE, vec![layer.clone()])?).await?;
     let mut components = vec![
         ("installer".to_owned(), part(installer).await?),
-        ("machine-config-operator".to_owned(), part(daemon).await?),
+        ("machine-config-operator".to_owned(), part(operator).await?),
         ("etcd".to_owned(), part(etcd).await?),
         ("hyperkube".to_owned(), part(kubernetes).await?),
     ];
     components.extend(["must-gather", "cli"].map(|name| (name.to_owned(), empty.clone())));
     let os_image = match &programs.image_mode {
         Some(programs) => {
-            let registry =
+            let distribution =
                 image(&[("usr/bin/distribution", &programs.registry)], &[], &["/usr/bin/distribution"])?;
-            components.push(("docker-registry".to_owned(), part(registry).await?));
-            part(os_image::make(programs, layer)?).await?
+            components.push(("docker-registry".to_owned(), part(distribution).await?));
+            match &programs.node {
+                NodeImage::Small { ignition, busybox } => {
+                    part(os_image::make(ignition, busybox, layer)?).await?
+                }
+                NodeImage::Ostree(folder) => os_image::push_folder(registry, PARTS, folder).await?,
+            }
         }
         None => empty,
     };
@@ -145,11 +165,16 @@ fn bulk() -> Vec<u8> {
 fn image(files: &[Entry<'_>], names: &[&str], program: &[&str]) -> Result<Image, ReleaseError> {
     let mut below = Layer::new()?.file("etc/os-release", b"ID=lab\n")?.file("tmp/.keep", b"")?;
     let mut top = Layer::new()?;
+    let mut known = BTreeSet::new();
     for (place, path) in files {
         for library in libraries(path)? {
-            below = add(below, library.trim_start_matches('/'), Path::new(&library))?;
+            if known.insert(library.clone()) {
+                below = add(below, library.trim_start_matches('/'), Path::new(&library))?;
+            }
         }
         top = add(top, place, path)?;
+    }
+    if let Some((place, _)) = files.first() {
         let name = place.rsplit('/').next().unwrap_or(place);
         for link in names {
             top = top.symlink(&format!("usr/bin/{link}"), name)?;

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assisted_bmc::{Access, Machine, RedfishError, Trust};
+use assisted_lab_tools::wait::Wait;
 use serde::Deserialize;
 use tokio::runtime::Runtime;
 
 use super::LabError;
-use crate::wait::Wait;
 
 /// How long an order may take: a machine is switched off, its controller fetches the image, and it is switched on.
 const ORDER: Duration = Duration::from_secs(20 * 60);

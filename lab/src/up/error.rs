@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use assisted_bmc::RedfishError;
+use assisted_lab_tools::Missing;
+use assisted_lab_tools::wait::Late;
 
 use crate::image::ImageError;
 use crate::machine::MachineError;
 use crate::namespace::NamespaceError;
 use crate::network::NetworkError;
 use crate::release::ReleaseError;
-use crate::wait::Late;
 
 /// Why there is no cluster.
 #[derive(Debug, thiserror::Error)]
@@ -44,10 +45,22 @@ pub enum LabError {
     OnlyVirtual,
     #[error("this goes wrong with a machine whose role is {0}, and there is none left: add one")]
     NoTarget(&'static str),
-    #[error("an installation that a reset ends has to go wrong alone: nothing else would come to its end")]
+    #[error("what ends an installation has to go wrong alone: nothing else would come to its end")]
     NotWithOthers,
+    #[error("images can fail in image mode alone: add --image-mode")]
+    OnlyImageMode,
     #[error("an operator can fail or be missing on machines of namespaces alone: add --namespaces")]
     OnlyNamespaces,
+    #[error(
+        "the image of workers is built in the cluster on machines of namespaces alone: add --namespaces, or have it built on the bootstrap \
+         host. The lab's registry has no image with the builder, which a virtual machine would pull"
+    )]
+    OnlyNamespacesBuild,
+    #[error(
+        "nodes switch to their image on machines of namespaces alone: add --namespaces. A virtual machine's system has a program of the name \
+         rpm-ostree, which changes nothing, so that what switches other systems leaves it alone"
+    )]
+    OnlyNamespacesSwitch,
     #[error("the lab's cluster knows no operator {0} that could fail or be missing")]
     NoOperator(String),
     #[error("the table of operators can't be read: {0}")]
@@ -70,6 +83,8 @@ pub enum LabError {
     NoClusterApi,
     #[error("{object} is not what the lab reads of it: {why}")]
     Object { object: String, why: String },
+    #[error(transparent)]
+    Missing(#[from] Missing),
     #[error(transparent)]
     Late(#[from] Late),
     #[error("{path}: {source}")]

@@ -27,12 +27,30 @@ pub enum Fault {
     NetworkCut,
     /// A worker is switched off when it should start from its disk, until the service asks where it is
     MissingWorker,
+    /// A step of the images' Containerfile fails, until another Containerfile is there; in image mode
+    ImageStep,
+    /// The images' Containerfile asks for an image that is not there, until another Containerfile is there; in image mode
+    ImageBase,
 }
 
 impl Fault {
     /// The role of the machine that it happens to.
     fn role(self) -> Role {
         if self == Self::MissingWorker { Role::Worker } else { Role::Master }
+    }
+
+    /// Whether the installation fails with it.
+    fn ends_installation(self) -> bool {
+        self == Self::ResetWhileWriting || self.image_code().is_some()
+    }
+
+    /// The code with which an image fails, where it is an image that fails.
+    pub(super) fn image_code(self) -> Option<&'static str> {
+        match self {
+            Self::ImageStep => Some("build-user"),
+            Self::ImageBase => Some("preflight"),
+            _ => None,
+        }
     }
 }
 
@@ -56,7 +74,7 @@ enum State {
 /// Chooses whom each happens to: the first machine of its role that nothing else happens to. Fails where one can't be made to
 /// happen.
 pub(super) fn all(faults: &[Fault], machines: &[Planned]) -> Result<Vec<ScheduledFault>, LabError> {
-    if faults.contains(&Fault::ResetWhileWriting) && faults.len() > 1 {
+    if faults.iter().any(|fault| fault.ends_installation()) && faults.len() > 1 {
         return Err(LabError::NotWithOthers);
     }
     let mut all: Vec<ScheduledFault> = Vec::new();
@@ -105,6 +123,10 @@ impl ScheduledFault {
                 lab.restart_service()?;
                 State::Done
             }
+            (fault, _) if fault.image_code().is_some_and(|code| has_failed_with(host, code)) => {
+                announce(&format!("{name} has failed with its image"));
+                State::Done
+            }
             (Fault::BootOrder, _) if is_asked_for => {
                 announce(&format!("{name} is told to boot its disk, and started again"));
                 lab.boots_medium.retain(|number| *number != self.target);
@@ -139,6 +161,12 @@ fn is_writing(host: &Value) -> bool {
     let told = progress["progress_info"].as_str().and_then(|told| told.strip_suffix('%'));
     let percent = told.and_then(|told| told.parse::<u8>().ok()).unwrap_or_default();
     progress["current_stage"] == "Writing image to disk" && (20..100).contains(&percent)
+}
+
+/// Whether a host has failed because its image did, with this code.
+fn has_failed_with(host: &Value, code: &str) -> bool {
+    let why = host["status_info"].as_str().unwrap_or_default();
+    host["status"] == "error" && why.contains(&format!("OS image: {code}:"))
 }
 
 fn announce(what: &str) {
@@ -176,7 +204,10 @@ impl Lab {
 
     /// Whether the installation is to fail, and has.
     pub(super) fn fails_by_fault(&self) -> bool {
-        self.faults.iter().any(|fault| fault.fault == Fault::ResetWhileWriting && fault.state == State::Done)
+        // The cluster may be in error before anybody has looked at its hosts.
+        let has_happened =
+            |fault: &ScheduledFault| fault.state == State::Done || fault.fault.image_code().is_some();
+        self.faults.iter().any(|fault| fault.fault.ends_installation() && has_happened(fault))
     }
 
     fn restart_service(&mut self) -> Result<(), LabError> {
@@ -220,7 +251,8 @@ mod tests {
         assert!(
             targets(Topology::Sno, &[Fault::NetworkCut, Fault::BootOrder]).unwrap_err().contains("master")
         );
-        let reset = [Fault::ResetWhileWriting, Fault::NetworkCut];
-        assert!(targets(Topology::Ha, &reset).unwrap_err().contains("alone"));
+        for ends in [Fault::ResetWhileWriting, Fault::ImageStep, Fault::ImageBase] {
+            assert!(targets(Topology::Ha, &[ends, Fault::NetworkCut]).unwrap_err().contains("alone"));
+        }
     }
 }

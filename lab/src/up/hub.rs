@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use assisted_crd::definition;
 use assisted_lab_tools::kubernetes;
+use assisted_lab_tools::wait::Wait;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -13,7 +14,6 @@ use super::cluster_api::{KINDS, OF_CORE, accounts, known_by};
 use super::tls::Certificate;
 use super::{Lab, LabError, NAME, Plan, forget, program, say, write_secret};
 use crate::network::{GATEWAY, Network, Running};
-use crate::wait::Wait;
 
 /// The folder with all that is the hub's, in the lab's.
 pub(super) const DIR: &str = "hub";

@@ -1,13 +1,74 @@
-//! Clusters whose nodes boot images that are built while they are installed, on machines of namespaces.
+//! Clusters whose nodes boot images that are built while they are installed.
+
+use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{Lab, LabError, NAME, Plan};
+use super::topology::Role;
+use super::{Fault, Lab, LabError, NAME, Plan};
+use crate::image::{Image, Kind};
+use crate::namespace;
+use crate::release::{ImageModePrograms, NodeImage};
 
 const SETTINGS: &str = "image-mode.yaml";
 const MANIFEST: &str = "os-images.yaml";
 /// Where the cluster would push later builds: nobody is there.
 const PUSHED_LATER: &str = "registry.example.com/lab";
+
+/// Debian's registry, and its programs that images of the release have.
+const REGISTRY_PROGRAM: &str = "/usr/bin/docker-registry";
+const GREP: &str = "/bin/grep";
+const BUSYBOX: &str = "/bin/busybox";
+
+/// What fails where a step is to fail; nobody is to read the password anywhere.
+const FAILS: &str = "\nRUN TOKEN=hunter2; echo no such package >&2; exit 7\n";
+
+/// What asks for an image that is not there.
+const MISSING: &str =
+    "\nFROM 192.168.126.1:5000/lab/missing:1 AS missing\nFROM final\nCOPY --from=missing / /\n";
+
+/// Images can fail where they are built alone.
+pub(super) fn must_fail_in_it(plan: &Plan) -> Result<(), LabError> {
+    match plan.faults.iter().any(|fault| fault.image_code().is_some()) && plan.containerfile.is_none() {
+        true => Err(LabError::OnlyImageMode),
+        false => Ok(()),
+    }
+}
+
+/// Fails for a cluster that would build or switch on machines that can't: a virtual one would have to pull the builder out of an image, and none
+/// is made; and its system has a stand-in for what switches.
+pub(super) fn must_come(plan: &Plan) -> Result<(), LabError> {
+    match plan {
+        Plan { namespaces: true, .. } => Ok(()),
+        Plan { workers_in_cluster: true, .. } => Err(LabError::OnlyNamespacesBuild),
+        Plan { switches: true, .. } => Err(LabError::OnlyNamespacesSwitch),
+        _ => Ok(()),
+    }
+}
+
+/// Which of the lab's images machines boot: an image of their own is laid onto a disk by what the other one has. Machines of namespaces read
+/// nothing of it but the Ignition config.
+pub(super) fn kind(plan: &Plan) -> Kind {
+    match plan.containerfile.is_some() && !plan.namespaces {
+        true => Kind::Ostree,
+        false => Kind::Plain,
+    }
+}
+
+/// What the release has for it.
+pub(super) fn programs(plan: &Plan) -> Result<Option<ImageModePrograms>, LabError> {
+    if plan.containerfile.is_none() {
+        return Ok(None);
+    }
+    let node = match kind(plan) {
+        Kind::Ostree => NodeImage::Ostree(Image::find(Kind::Ostree)?.os_image()),
+        Kind::Plain => {
+            NodeImage::Small { ignition: PathBuf::from(namespace::IGNITION), busybox: PathBuf::from(BUSYBOX) }
+        }
+    };
+    let (registry, grep) = (PathBuf::from(REGISTRY_PROGRAM), PathBuf::from(GREP));
+    Ok(Some(ImageModePrograms { registry, grep, node }))
+}
 
 /// The service's settings. Machines of the lab are small; an image is laid onto a disk before its first start in image mode alone, since
 /// that takes ostree elsewhere.
@@ -27,18 +88,56 @@ pub(super) fn settings(plan: &Plan) -> Vec<(&'static str, &'static str)> {
 impl Lab {
     /// Asks for images of the cluster's own, as a person does.
     pub(super) fn define_image_mode(&self) -> Result<(), LabError> {
-        let Some(containerfile) = &self.plan.containerfile else { return Ok(()) };
-        let user = std::fs::read_to_string(containerfile).map_err(LabError::io(containerfile))?;
-        let write = |name: &str, text: String| {
-            let path = self.plan.dir.join(name);
-            std::fs::write(&path, text).map_err(LabError::io(&path))
-        };
-        // Machines have no disk that could be given a partition.
+        if self.plan.containerfile.is_none() {
+            return Ok(());
+        }
+        let location = if self.plan.workers_in_cluster { "ControlPlane" } else { "Bootstrap" };
+        // Machines of namespaces have no disk that could be given a partition, and virtual ones may be emulated.
+        let (scratch, minutes) = if self.plan.namespaces { ("Memory", 15) } else { ("Auto", 90) };
+        let rollout = if self.plan.switches { "Switch" } else { "Deploy" };
         let asked = json!({
-            "mode": "Enabled", "scratch": "Memory", "workerBuildLocation": "Bootstrap", "buildTimeoutMinutes": 15,
+            "mode": "Enabled", "scratch": scratch, "workerBuildLocation": location, "buildTimeoutMinutes": minutes,
+            "rollout": rollout,
         });
-        write(SETTINGS, asked.to_string())?;
+        self.write_definition(SETTINGS, &asked.to_string())?;
         self.cli.show(&["cluster", "update", NAME, "--on-cluster-layering-file", SETTINGS])?;
+        self.add_image_manifest(self.failing_part().unwrap_or_default())
+    }
+
+    /// The part of the Containerfile that is to fail.
+    fn failing_part(&self) -> Option<&'static str> {
+        self.plan.faults.iter().find_map(|fault| match fault {
+            Fault::ImageStep => Some(FAILS),
+            Fault::ImageBase => Some(MISSING),
+            _ => None,
+        })
+    }
+
+    /// What a person looks at whose image has failed: the state, and the log of the build.
+    pub(super) fn show_failed_images(&self) -> Result<(), LabError> {
+        if self.failing_part().is_none() {
+            return Ok(());
+        }
+        self.cli.show(&["cluster", "show", NAME])?;
+        self.cli.show(&["cluster", "download", NAME, "os-image-logs-master.tar.gz"])
+    }
+
+    /// Brings a Containerfile that does not fail.
+    pub(super) fn mend_images(&self) -> Result<(), LabError> {
+        if self.failing_part().is_some() { self.add_image_manifest("") } else { Ok(()) }
+    }
+
+    fn write_definition(&self, name: &str, text: &str) -> Result<(), LabError> {
+        let path = self.plan.dir.join(name);
+        std::fs::write(&path, text).map_err(LabError::io(&path))
+    }
+
+    /// The MachineOSConfigs of both pools, with the user's Containerfile and what follows it. An image takes virtual machines minutes, so a
+    /// pool that has none of them has none.
+    fn add_image_manifest(&self, more: &str) -> Result<(), LabError> {
+        let Some(containerfile) = &self.plan.containerfile else { return Ok(()) };
+        let mut user = std::fs::read_to_string(containerfile).map_err(LabError::io(containerfile))?;
+        user.push_str(more);
         let config = |pool: &str| {
             json!({
                 "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineOSConfig", "metadata": {"name": pool},
@@ -56,8 +155,33 @@ impl Lab {
             // {"auths":{"registry.example.com":{"auth":"bGFiOmxhYg=="}}}
             "data": {".dockerconfigjson": "eyJhdXRocyI6eyJyZWdpc3RyeS5leGFtcGxlLmNvbSI6eyJhdXRoIjoiYkdGaU9teGhZZz09In19fQ=="},
         });
-        let all = [config("master"), config("worker"), secret].map(|object| object.to_string());
-        write(MANIFEST, all.join("\n---\n"))?;
+        let has_workers = self.machines.iter().any(|(machine, _)| machine.role == Role::Worker);
+        let workers = (self.plan.namespaces || has_workers).then(|| config("worker"));
+        let all = [config("master")].into_iter().chain(workers).chain([secret]);
+        let all: Vec<_> = all.map(|object| object.to_string()).collect();
+        self.write_definition(MANIFEST, &all.join("\n---\n"))?;
         self.cli.show(&["cluster", "manifest", "add", NAME, MANIFEST])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::up::Topology;
+    use crate::up::machines::tests::plan;
+
+    #[test]
+    fn which_machines_have_ostree() {
+        let plain = plan(Topology::Sno, 0);
+        let layered = Plan { containerfile: Some("/x".into()), ..plain.clone() };
+        let namespaces = Plan { namespaces: true, ..layered.clone() };
+        assert_eq!([&plain, &layered, &namespaces].map(kind), [Kind::Plain, Kind::Ostree, Kind::Plain]);
+        must_come(&layered).unwrap();
+        let in_cluster = Plan { workers_in_cluster: true, ..layered.clone() };
+        for refused in [in_cluster, Plan { switches: true, ..layered }] {
+            let why = must_come(&refused).unwrap_err().to_string();
+            assert!(why.contains("--namespaces"), "{why}");
+            must_come(&Plan { namespaces: true, ..refused }).unwrap();
+        }
     }
 }

@@ -24,7 +24,12 @@ pub(super) fn machines(plan: &Plan) -> Vec<Planned> {
         return rack.machines();
     }
     let topology = plan.topology;
-    let memory = if topology == Topology::Sno { 6144 } else { 4608 };
+    let memory = match topology {
+        // Its image is built in memory: its disk is written when that is done.
+        Topology::Sno if plan.containerfile.is_some() => 9216,
+        Topology::Sno => 6144,
+        _ => 4608,
+    };
     let group = |role: Role, count: usize, memory_mib: u32| {
         addresses(role)
             .take(count)
@@ -123,8 +128,11 @@ pub(super) mod tests {
             program: "/x".into(),
             host_programs: "/x".into(),
             faults: Vec::new(),
+            replicas: None,
             operators: Vec::new(),
             containerfile: None,
+            workers_in_cluster: false,
+            switches: false,
             rack: None,
             until: super::super::Until::Installed,
             limit: std::time::Duration::ZERO,

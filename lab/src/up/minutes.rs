@@ -28,6 +28,20 @@ struct Sample {
     on_disk: bool,
 }
 
+impl Sample {
+    /// Between two moments, each with the seconds of processors that were used until then.
+    fn of((at, used): (f64, f64), (later, seconds): (f64, f64), on_disk: bool) -> Self {
+        let lasted = (later - at).max(f64::EPSILON);
+        // Who ends and is waited for by nobody takes along what it used: how much was used is not known then, but nobody only waited.
+        let processors = if seconds < used { f64::INFINITY } else { (seconds - used) / lasted };
+        Self { at: later, lasted, processors, on_disk }
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.processors < IDLE && !self.on_disk
+    }
+}
+
 /// Measures what the lab's processes use, until it is asked for the result.
 #[derive(Debug)]
 pub(super) struct Sampler {
@@ -51,9 +65,7 @@ impl Sampler {
             let (mut at, mut used) = (now(), usage().seconds);
             while stopped.recv_timeout(SAMPLE) == Err(RecvTimeoutError::Timeout) {
                 let (later, Usage { seconds, on_disk }) = (now(), usage());
-                let lasted = (later - at).max(f64::EPSILON);
-                let processors = (seconds - used).max(0.0) / lasted;
-                samples.push(Sample { at: later, lasted, processors, on_disk });
+                samples.push(Sample::of((at, used), (later, seconds), on_disk));
                 (at, used) = (later, seconds);
             }
             samples
@@ -82,26 +94,39 @@ impl Sampler {
 }
 
 fn table(phases: &[(f64, String)], samples: Option<&[Sample]>, end: f64) -> String {
-    let waited = |waiting: f64| samples.map_or_else(|| "-".to_owned(), |_| clock(waiting));
+    let waited = |waiting: u64| samples.map_or_else(|| "-".to_owned(), |_| clock(waiting));
     let mut text = format!("{:>8} {:>8}\n", "minutes", "waiting");
     let ends = phases.iter().skip(1).map(|(at, _)| *at).chain([end]);
-    let mut sum = (0.0, 0.0);
+    let (mut minutes, mut waiting) = (Sum::default(), Sum::default());
     for ((begin, what), end) in phases.iter().zip(ends) {
         let inside = samples.into_iter().flatten().filter(|sample| sample.at > *begin && sample.at <= end);
-        let idle = inside.filter(|sample| sample.processors < IDLE && !sample.on_disk);
-        let (took, waiting) = (end - begin, idle.map(|sample| sample.lasted).sum::<f64>());
-        sum = (sum.0 + took, sum.1 + waiting);
-        text.push_str(&format!("{:>8} {:>8}  {what}\n", clock(took), waited(waiting)));
+        let idle = inside.filter(|sample| sample.is_waiting()).map(|sample| sample.lasted).sum();
+        let (took, idle) = (minutes.add(end - begin), waiting.add(idle));
+        text.push_str(&format!("{:>8} {:>8}  {what}\n", clock(took), waited(idle)));
     }
-    text.push_str(&format!("{:>8} {:>8}  all together\n", clock(sum.0), waited(sum.1)));
+    text.push_str(&format!("{:>8} {:>8}  all together\n", clock(minutes.told), waited(waiting.told)));
     text
 }
 
+/// A sum of seconds. What is told of its parts, in whole seconds, has the same sum.
+#[derive(Debug, Default)]
+struct Sum {
+    seconds: f64,
+    told: u64,
+}
+
+impl Sum {
+    /// The whole seconds that are told of a part.
+    fn add(&mut self, seconds: f64) -> u64 {
+        self.seconds += seconds.max(0.0);
+        let before = std::mem::replace(&mut self.told, self.seconds.round() as u64);
+        self.told - before
+    }
+}
+
 /// Minutes and seconds.
-fn clock(seconds: f64) -> String {
-    // The sum of nothing is a negative zero.
-    let seconds = seconds.max(0.0).round() + 0.0;
-    format!("{}:{:02}", (seconds / 60.0).floor(), seconds % 60.0)
+fn clock(seconds: u64) -> String {
+    format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
 /// What a process and all that descend from it use.
@@ -207,6 +232,20 @@ mod tests {
             table(&phases, Some(&samples), 100.0),
             " minutes  waiting\n    1:00     0:15  one\n    0:40     0:10  two\n    1:40     0:25  all together\n"
         );
+    }
+
+    #[test]
+    fn what_is_told_of_phases_adds_up() {
+        let phases = [(0.0, "one".to_owned()), (20.4, "two".to_owned()), (40.8, "three".to_owned())];
+        let sample = |at: f64, used: f64| Sample::of((at - 0.4, used), (at, 100.0), false);
+        // In the third phase a process ended: what it had used is gone, and nobody only waited.
+        let samples = [sample(10.0, 99.9), sample(30.0, 99.9), sample(50.0, 100.1), sample(60.0, 99.0)];
+        assert_eq!(
+            table(&phases, Some(&samples), 61.2),
+            " minutes  waiting\n    0:20     0:00  one\n    0:21     0:01  two\n    0:20     0:00  three\n    1:01     0:01  all together\n"
+        );
+        assert!(table(&phases, None, 61.2).ends_with("    1:01        -  all together\n"));
+        assert_eq!(table(&[], None, 61.2), " minutes  waiting\n    0:00        -  all together\n");
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod plan;
 mod program;
 mod rack;
 mod record;
+mod replicas;
 mod service;
 mod tls;
 mod topology;
@@ -32,7 +33,7 @@ mod watch;
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -56,6 +57,7 @@ pub use operators::Operator;
 pub use plan::{Plan, Until};
 pub use rack::Rack;
 pub use record::Record;
+pub use replicas::Replicas;
 pub use topology::Topology;
 use topology::{Kind, Planned, Role};
 
@@ -93,6 +95,7 @@ pub struct Lab {
     faults: Vec<ScheduledFault>,
     /// When faults were last looked for.
     looked: Instant,
+    kills: replicas::Kills,
     /// Machines whose medium comes before their disk.
     boots_medium: Vec<usize>,
     /// What machines start from that have something of their own; the others have the discovery image.
@@ -113,9 +116,10 @@ impl Lab {
     pub fn start(plan: Plan) -> Result<Self, LabError> {
         let began = Instant::now();
         cluster_api::must_come(&plan)?;
+        image_mode::must_come(&plan)?;
         let mut minutes = minutes::Sampler::start().map_err(LabError::io(Path::new("/proc")))?;
         minutes.begin("network, service, image");
-        let image = Image::find()?;
+        let image = Image::find(image_mode::kind(&plan))?;
         if plan.rack.is_none() && !plan.namespaces {
             let verdict = Hypervisor::here()?.verdict(say);
             say(&format!("machines are run by {}: {}", verdict.accelerator, verdict.why));
@@ -124,22 +128,15 @@ impl Lab {
         let record = Record::new(&plan.dir)?;
         let machines = machines::machines(&plan);
         let faults = fault::all(&plan.faults, &machines)?;
+        image_mode::must_fail_in_it(&plan)?;
         payload::must_come(&plan)?;
-        // An earlier lab has left its disks, its clusters, and a service that was ready.
-        let old = [service::DATA, service::LOG, service::IMAGE_LOG, command_line::CONFIG];
-        for name in machines.iter().map(|machine| machine.name.as_str()).chain(old) {
-            forget(&plan.dir.join(name))?;
-        }
+        forget_earlier(&plan, &machines)?;
         let handles =
             machines.iter().map(|planned| planned.controlled(&plan)).collect::<Result<Vec<_>, _>>()?;
         let members: Vec<_> = machines.iter().map(Planned::member).collect();
         let masters = machines.iter().filter(|machine| machine.role == Role::Master).count();
         let single = members.first().filter(|_| masters == 1).map(|member| member.address);
-        let names = Names {
-            cluster: format!("{NAME}.{DOMAIN}"),
-            api: single.unwrap_or(API_VIP),
-            apps: single.unwrap_or(INGRESS_VIP),
-        };
+        let names = names(single);
         let attachment = match &plan.rack {
             Some(rack) => NicAttachment::Card(&rack.interface),
             None if plan.namespaces => NicAttachment::Own,
@@ -167,6 +164,7 @@ impl Lab {
                 .collect(),
             faults,
             looked: began,
+            kills: replicas::Kills::none(),
             media: BTreeMap::new(),
             images: BTreeMap::new(),
             cluster_api: None,
@@ -177,6 +175,7 @@ impl Lab {
         };
         lab.service.await_ready()?;
         lab.log_in()?;
+        lab.service.start_others(&lab.plan, &lab.network)?;
         if let Some(rack) = &lab.plan.rack {
             lab.network.forward_port(rack.media, service::IMAGES)?;
         }
@@ -253,7 +252,9 @@ impl Lab {
         self.phase = Phase::Before;
         self.rearm_faults()?;
         self.cli.show(&["host", "list"])?;
+        self.show_failed_images()?;
         self.cli.show(&["cluster", "reset", NAME])?;
+        self.mend_images()?;
         heading("The machines boot the discovery image again");
         for number in self.numbers(false) {
             // Some of the disks would start already.
@@ -297,6 +298,7 @@ impl Lab {
             minutes.add(minutes::of_events(&events));
             text = minutes.table(self.plan.rack.is_some());
         }
+        text.push_str(&self.tell_of_replicas());
         let dir = self.plan.dir.display();
         text.push_str(&format!(
             "\nlogs, consoles, kubeconfig: {dir}\nlook around: assisted-lab exec --dir {dir} -- assisted cluster show {NAME}\n"
@@ -411,6 +413,29 @@ impl Lab {
         }
         Ok(())
     }
+}
+
+/// Names of the cluster: addresses of their own, or that of its only master.
+fn names(single: Option<Ipv4Addr>) -> Names {
+    Names {
+        cluster: format!("{NAME}.{DOMAIN}"),
+        api: single.unwrap_or(API_VIP),
+        apps: single.unwrap_or(INGRESS_VIP),
+    }
+}
+
+/// An earlier lab has left its disks, its clusters, and a service that was ready.
+fn forget_earlier(plan: &Plan, machines: &[Planned]) -> Result<(), LabError> {
+    let old = [service::IMAGE_LOG, replicas::BUCKET_LOG, command_line::CONFIG];
+    for name in machines.iter().map(|machine| machine.name.as_str()).chain(old) {
+        forget(&plan.dir.join(name))?;
+    }
+    for number in 0..plan.replicas.as_ref().map_or(1, |replicas| replicas.count) {
+        for name in [service::DATA, service::LOG] {
+            forget(&plan.dir.join(replicas::named(name, number)))?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes a file, or a folder, if it is there.

@@ -5,23 +5,19 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use assisted_lab_tools::kubernetes;
+use assisted_lab_tools::wait::Wait;
 
-use super::{LabError, Plan, program};
+use super::{LabError, Plan, image_mode, program};
 use crate::image::ImageError;
 use crate::namespace;
 use crate::network::{Network, REGISTRY};
-use crate::release::{ImageModePrograms, Pushed, ReleasePrograms, push_release};
-use crate::wait::Wait;
+use crate::release::{Pushed, ReleasePrograms, push_release};
 
 /// Version of the release: what OpenShift's of this version would be.
 pub(super) const VERSION: &str = "4.20.1";
 
 /// How long the registry may take to take everything.
 const PUSH: Duration = Duration::from_secs(10 * 60);
-
-/// Debian's registry, and its busybox.
-const REGISTRY_PROGRAM: &str = "/usr/bin/docker-registry";
-const BUSYBOX: &str = "/bin/busybox";
 
 /// Debian's etcd.
 const ETCD: &str = "/usr/bin/etcd";
@@ -51,11 +47,7 @@ pub(super) fn push(plan: &Plan, network: &Network) -> Result<Pushed, LabError> {
         assisted: stripped(plan, &plan.program, "assisted")?,
         etcd: PathBuf::from(ETCD),
         kubernetes: kubernetes::find("kube").ok_or(LabError::NoKubernetes)?,
-        image_mode: plan.containerfile.as_ref().map(|_| ImageModePrograms {
-            registry: PathBuf::from(REGISTRY_PROGRAM),
-            ignition: PathBuf::from(namespace::IGNITION),
-            busybox: PathBuf::from(BUSYBOX),
-        }),
+        image_mode: image_mode::programs(plan)?,
     };
     network.within(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -78,12 +70,21 @@ fn cluster(plan: &Plan) -> PathBuf {
     plan.program.with_file_name("lab-cluster")
 }
 
+const HOST_PROGRAM: &str = "assisted-host-x86_64";
+
 /// What machines of namespaces run: copies, since a program that runs can't be written over when the release is made.
 pub(super) fn programs(plan: &Plan) -> Result<namespace::MachinePrograms, LabError> {
     let dir = plan.dir.join("machine-programs");
     std::fs::create_dir_all(&dir).map_err(LabError::io(&dir))?;
-    for (program, name) in [(cluster(plan), "lab-cluster"), (plan.program.clone(), "assisted")] {
-        let (from, to) = (stripped(plan, &program, name)?, dir.join(name));
+    let mut copied = vec![
+        (stripped(plan, &cluster(plan), "lab-cluster")?, "lab-cluster"),
+        (stripped(plan, &plan.program, "assisted")?, "assisted"),
+    ];
+    if plan.workers_in_cluster {
+        copied.push((host_programs(plan)?.join(HOST_PROGRAM), "assisted-host"));
+    }
+    for (from, name) in copied {
+        let to = dir.join(name);
         super::forget(&to)?;
         std::fs::copy(&from, &to).map_err(LabError::io(&to))?;
     }
@@ -94,11 +95,10 @@ pub(super) fn programs(plan: &Plan) -> Result<namespace::MachinePrograms, LabErr
 
 /// A folder with the program for hosts under the name that the service looks for.
 pub(super) fn host_programs(plan: &Plan) -> Result<PathBuf, LabError> {
-    const NAME: &str = "assisted-host-x86_64";
-    if plan.host_programs.join(NAME).is_file() {
+    if plan.host_programs.join(HOST_PROGRAM).is_file() {
         return Ok(plan.host_programs.clone());
     }
-    stripped(plan, &plan.host_programs.join("assisted-host"), NAME)?;
+    stripped(plan, &plan.host_programs.join("assisted-host"), HOST_PROGRAM)?;
     Ok(plan.dir.join("programs"))
 }
 

@@ -9,7 +9,7 @@ use assisted_lab_kinds::{Outcome, Outcomes, operators};
 use clap::ValueEnum;
 
 use super::cluster_api::Boots;
-use super::{Fault, LabError, Operator, Rack, Topology};
+use super::{Fault, LabError, Operator, Rack, Replicas, Topology};
 
 /// How long an operator may keep a stage of the installation waiting where one of them never comes: the others have said all that they
 /// have to say in a few seconds.
@@ -40,10 +40,16 @@ pub struct Plan {
     /// A folder with the program for hosts, `assisted-host-x86_64`, or `assisted-host` as it was built.
     pub host_programs: PathBuf,
     pub faults: Vec<Fault>,
+    /// Several replicas of the service, in place of one on SQLite.
+    pub replicas: Option<Replicas>,
     /// Operators that are installed with the cluster.
     pub operators: Vec<Operator>,
-    /// Image mode: what is built on top of the release's image for nodes. Machines of namespaces alone can do with it.
+    /// Image mode: what is built on top of the release's image for nodes.
     pub containerfile: Option<PathBuf>,
+    /// In image mode, the image of workers is built in the cluster; on machines of namespaces alone.
+    pub workers_in_cluster: bool,
+    /// In image mode, nodes start in the release's image first; on machines of namespaces alone.
+    pub switches: bool,
     /// End once the cluster has this status.
     pub until: Until,
     /// The longest time from the start until the lab has gone as far as it is to go.

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use assisted_lab_tools::wait::Wait;
+use assisted_lab_tools::wait::child::{self, ChildError};
 use serde_json::Value;
 
 use super::LabError;
-use crate::wait::Wait;
-use crate::wait::child::{self, ChildError};
 
 /// How long a command may take; some fetch an image.
 const COMMAND: Duration = Duration::from_secs(10 * 60);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assisted_lab_tools::wait::Wait;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -10,7 +11,6 @@ use sha2::{Digest, Sha256};
 use super::topology::{Kind, Planned};
 use super::{LabError, command_line, service};
 use crate::network;
-use crate::wait::Wait;
 
 /// How long a lab may take to end: it may be in the middle of a command.
 const END: Duration = Duration::from_secs(5 * 60);

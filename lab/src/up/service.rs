@@ -1,20 +1,20 @@
-//! The service on the lab's network, on SQLite, with what it needs to know of the lab: as it is served where it can be reached
-//! from elsewhere, with TLS and for those alone who say who they are.
+//! The service on the lab's network, on SQLite or in several replicas, with what it needs to know of the lab: as it is served where it
+//! can be reached from elsewhere, with TLS and for those alone who say who they are.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assisted_lab_tools::wait::Wait;
 use serde_json::{Value, json};
 
 use super::hub::{self, Hub};
 use super::payload::{self, VERSION};
 use super::tls::Certificate;
-use super::{Fault, LabError, Plan, image_mode};
+use super::{Fault, LabError, Plan, image_mode, replicas};
 use crate::image::{self, Image};
 use crate::network::{GATEWAY, Network, REGISTRY, Running};
 use crate::release::Pushed;
-use crate::wait::Wait;
 
 /// Where the service is, for everybody on the network.
 pub(super) const URL: &str = "https://192.168.126.1:8090";
@@ -42,8 +42,11 @@ const START: Duration = Duration::from_secs(120);
 
 /// A running service: the API, and images apart from it. People log in, hosts have tokens, and everybody speaks TLS.
 pub(super) struct Service {
-    api: Running,
+    /// Its replicas; one, where it is alone.
+    api: Vec<Running>,
     images: Running,
+    /// What replicas share, where there are several.
+    shared: Option<replicas::Shared>,
     /// Whose objects it serves, if that is wanted.
     hub: Option<Hub>,
     dir: PathBuf,
@@ -53,7 +56,7 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// Starts the service. It keeps everything in the lab's folder: started again it goes on.
+    /// Starts the service, of several replicas the first. It keeps everything in the lab's folder: started again it goes on.
     pub(super) fn start(
         plan: &Plan,
         image: Image,
@@ -62,36 +65,65 @@ impl Service {
         network: &Network,
     ) -> Result<Self, LabError> {
         let hub = plan.hub.then(|| Hub::start(plan, &certificate, network)).transpose()?;
-        Self::start_with(plan, image, pushed, certificate, network, hub)
+        let asked = plan.replicas.as_ref();
+        let shared = asked.map(|asked| replicas::Shared::start(asked, &plan.dir, network)).transpose()?;
+        let os_images = os_images(&image);
+        let api = vec![api(plan, 0, &os_images, &pushed, &certificate, network)?];
+        let images = images(plan, &os_images, &certificate, network)?;
+        Ok(Self { api, images, shared, hub, dir: plan.dir.clone(), image, pushed, certificate })
     }
 
-    fn start_with(
+    /// Starts the replicas that are left, now that there is an administrator: each makes a code for one where there is none.
+    pub(super) fn start_others(&mut self, plan: &Plan, network: &Network) -> Result<(), LabError> {
+        for number in 1..plan.replicas.as_ref().map_or(1, |replicas| replicas.count) {
+            let replica = self.start_replica(plan, network, number)?;
+            self.api.push(replica);
+        }
+        self.await_ready()
+    }
+
+    fn start_replica(&self, plan: &Plan, network: &Network, number: u16) -> Result<Running, LabError> {
+        api(plan, number, &os_images(&self.image), &self.pushed, &self.certificate, network)
+    }
+
+    /// Kills a replica, and starts it again over what it left.
+    pub(super) fn restart_replica(
+        &mut self,
         plan: &Plan,
-        image: Image,
-        pushed: Pushed,
-        certificate: Certificate,
         network: &Network,
-        hub: Option<Hub>,
-    ) -> Result<Self, LabError> {
-        let os_images = os_images(&image);
-        let api = api(plan, &os_images, &pushed, &certificate, network)?;
-        let images = images(plan, &os_images, &certificate, network)?;
-        Ok(Self { api, images, hub, dir: plan.dir.clone(), image, pushed, certificate })
+        number: u16,
+    ) -> Result<(), LabError> {
+        if let Some(replica) = self.api.get_mut(usize::from(number)) {
+            replica.kill();
+        }
+        let started = self.start_replica(plan, network, number)?;
+        if let Some(replica) = self.api.get_mut(usize::from(number)) {
+            *replica = started;
+        }
+        Ok(())
     }
 
     /// Kills it, and starts it again over what it left.
     pub(super) fn restart(&mut self, plan: &Plan, network: &Network) -> Result<(), LabError> {
-        self.api.kill();
+        self.api.iter_mut().for_each(Running::kill);
         self.images.kill();
-        let (image, pushed) = (self.image.clone(), self.pushed.clone());
-        let (certificate, hub) = (self.certificate.clone(), self.hub.take());
-        *self = Self::start_with(plan, image, pushed, certificate, network, hub)?;
+        for number in (0..).take(self.api.len()) {
+            self.restart_replica(plan, network, number)?;
+        }
+        self.images = images(plan, &os_images(&self.image), &self.certificate, network)?;
         Ok(())
+    }
+
+    /// How many connections each replica has taken, where there are several.
+    pub(super) fn taken(&self) -> Option<Vec<usize>> {
+        self.shared.as_ref().map(replicas::Shared::taken)
     }
 
     /// Waits until it answers.
     pub(super) fn await_ready(&mut self) -> Result<(), LabError> {
-        for log in [LOG, IMAGE_LOG] {
+        let logs = (0..).take(self.api.len()).map(|number| replicas::named(LOG, number));
+        let logs: Vec<_> = logs.chain([IMAGE_LOG.into()]).collect();
+        for log in logs {
             let log = self.dir.join(log);
             let mut wait = Wait::new("the service", log.display(), START);
             while !std::fs::read_to_string(&log).unwrap_or_default().contains("listening on ") {
@@ -119,8 +151,11 @@ impl Service {
         if let Some(hub) = &mut self.hub {
             hub.must_live()?;
         }
+        if let Some(shared) = &mut self.shared {
+            shared.must_live()?;
+        }
         self.images.must_live()?;
-        Ok(self.api.must_live()?)
+        Ok(self.api.iter_mut().try_for_each(Running::must_live)?)
     }
 }
 
@@ -134,6 +169,7 @@ fn code(text: &str) -> Option<&str> {
 
 fn api(
     plan: &Plan,
+    number: u16,
     os_images: &str,
     pushed: &Pushed,
     certificate: &Certificate,
@@ -147,10 +183,11 @@ fn api(
         "openshift_version": minor(), "cpu_architecture": "x86_64", "cpu_architectures": ["x86_64"],
         "version": VERSION, "url": pushed.release, "default": true,
     }]);
+    let listen = if plan.replicas.is_some() { replicas::address(number) } else { replicas::SERVICE };
     let mut command = network.command(&plan.program);
     command
-        .args(["serve", "--listen", &format!("{GATEWAY}:8090"), "--generator", "openshift", "--data-dir"])
-        .arg(dir.join(DATA))
+        .args(["serve", "--listen", &listen.to_string(), "--generator", "openshift", "--data-dir"])
+        .arg(dir.join(replicas::named(DATA, number)))
         .env("AUTH_TYPE", if plan.hub { "none" } else { "users" })
         .env("SERVE_HTTPS", "true")
         .env("HTTPS_CERT_FILE", &certificate.chain)
@@ -171,7 +208,8 @@ fn api(
         command.env("HOST_STAGE_REBOOTING_TIMEOUT", if plan.namespaces { "1m" } else { "10m" });
     }
     command.envs(plan.operator_limits()).envs(image_mode::settings(plan)).envs(hub::settings(plan));
-    Ok(Running::start("the service", &mut command, &dir.join(LOG))?)
+    command.envs(plan.replicas.iter().flat_map(|replicas| replicas.settings(dir)));
+    Ok(Running::start("the service", &mut command, &dir.join(replicas::named(LOG, number)))?)
 }
 
 fn images(

@@ -3,9 +3,10 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use assisted_lab_tools::wait::Wait;
+
 use super::machine_handle::Liveness;
 use super::{Lab, LabError, NAME, POLL_INTERVAL, Phase, say, service};
-use crate::wait::Wait;
 
 /// From the last host's discovery until all of them can be installed.
 const READY: Duration = Duration::from_secs(15 * 60);
@@ -24,7 +25,10 @@ impl Lab {
                     false => Err(LabError::Command { command: words.join(" "), said: status.to_string() }),
                 };
             }
-            let looked = if until == "ready" { Ok(()) } else { self.inject_due_faults() };
+            let looked = match until {
+                "ready" => Ok(()),
+                _ => self.inject_due_faults().and_then(|()| self.kill_replica_if_due()),
+            };
             let paused = looked.and_then(|()| self.pause()).and_then(|()| Ok(wait.go_on()?));
             if let Err(error) = paused {
                 let _ = child.kill();

@@ -39,27 +39,56 @@ echo "arrays: $(grep -c ^md /proc/mdstat) volume groups: '$(vgs --noheadings)' s
 echo "the disk was freed"
 "#;
 
-#[test]
-fn everything_on_a_disk_is_undone_before_it_is_written() {
+/// A multipath device with one path, as multipathd would make it, and a volume group on it. It is the disk that the installer gets.
+const PATHS: &str = r#"#!/bin/bash
+exec >/dev/console 2>&1
+types() { lsblk --raw --noheadings --output TYPE "$1" | tr '\n' ' '; }
+table="0 $(blockdev --getsz /dev/vdb) multipath 2 queue_mode bio 0 1 1 round-robin 0 1 1 /dev/vdb 1"
+dmsetup create --uuid mpath-lab paths --table "$table"
+vgcreate --yes on_paths /dev/mapper/paths
+lvcreate --yes --size 64M --name data on_paths
+udevadm settle
+echo "before: $(types /dev/vdb)"
+/usr/local/bin/assisted-installer --cluster-id 856f4f9c-3c08-4d97-8ec7-ea0ad7d4cadf --boot-device /dev/mapper/paths --url http://10.0.2.2:1
+udevadm settle
+echo "after: $(types /dev/vdb)"
+echo "volume groups: '$(vgs --noheadings)' signatures: '$(wipefs --noheadings /dev/mapper/paths)'"
+echo "the disk was freed"
+"#;
+
+/// Has a machine with two disks beside its own run a script, until the disk is free; these lines must be told.
+fn frees(name: &str, script: &str, lines: &[&str]) {
     let service = Service::start();
-    let files = [ignition::file("/usr/local/bin/stacks", 0o755, STACKS)];
+    let files = [ignition::file("/usr/local/bin/stacks", 0o755, script)];
     let unit = ignition::unit("stacks.service", "/usr/local/bin/stacks");
     service.file("overlay.ign", &ignition::config(&files, &unit));
     let arguments = ["--image-type", "full-iso", "--ignition-override-file", "overlay.ign"];
-    let infra_env = service.infra_env("cleaning", &arguments);
-    let mut spec = Spec::new("cleaning", Firmware::Uefi, Boot::Usb(service.download(&infra_env)));
+    let infra_env = service.infra_env(name, &arguments);
+    let mut spec = Spec::new(name, Firmware::Uefi, Boot::Usb(service.download(&infra_env)));
     spec.disks = [10 << 30, 2 << 30, 2 << 30].map(|bytes| Disk { bytes }).into();
     let mut machine = service.machine(&spec);
     machine.wait_for("the disk was freed", BOOT).unwrap();
     let console = machine.console().text();
-    for line in [
+    for line in lines {
+        assert!(console.contains(line), "no {line:?} in:\n{}", machine.console().tail());
+    }
+    assert!(!console.contains("failed to prepare install device"), "{}", machine.console().tail());
+}
+
+#[test]
+fn everything_on_a_disk_is_undone_before_it_is_written() {
+    let lines = [
         "before: disk part raid1 lvm part lvm part dm dm dm \n",
         "after: disk \n",
         "beside: disk part part dm \n",
         "mapped: other \n",
         "arrays: 0 volume groups: '' signatures: ''\n",
-    ] {
-        assert!(console.contains(line), "no {line:?} in:\n{}", machine.console().tail());
-    }
-    assert!(!console.contains("failed to prepare install device"), "{}", machine.console().tail());
+    ];
+    frees("cleaning", STACKS, &lines);
+}
+
+#[test]
+fn everything_on_a_multipath_device_is_undone_and_its_paths_stay() {
+    let lines = ["before: disk mpath lvm \n", "after: disk mpath \n", "volume groups: '' signatures: ''\n"];
+    frees("paths", PATHS, &lines);
 }

@@ -4,7 +4,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use assisted_lab_machines::wait::Wait;
+use assisted_lab_tools::wait::Wait;
 use assisted_testkit::kubernetes;
 use serde_json::Value;
 

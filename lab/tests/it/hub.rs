@@ -38,7 +38,7 @@ fn manifests_alone_install_a_cluster_on_machines_of_bare_metal_hosts() {
     let told = String::from_utf8_lossy(&up.stdout);
     let everything = || {
         let consoles: String = NAMES.iter().map(|name| console(&dir.path().join(name))).collect();
-        format!("{told}\n{}{consoles}", String::from_utf8_lossy(&up.stderr))
+        format!("{}\n{consoles}\n{told}", String::from_utf8_lossy(&up.stderr))
     };
     assert!(up.status.success(), "{}", everything());
     for name in NAMES {

@@ -1,12 +1,36 @@
-//! Image mode on machines of namespaces: what is built while a cluster is installed, and what its nodes then start from.
+//! Image mode, on machines of namespaces and on virtual ones: what is built while a cluster is installed, and what its nodes then start from.
 
+use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
+use assisted_lab_tools::wait::Wait;
 use assisted_testkit::built;
-use serde_json::Value;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
 
 use crate::namespaces::{COMMAND, Cluster};
 use crate::support::{output, run, text};
+
+/// What a node tells on its console whenever it starts in its image, which alone has this.
+const TELL: &str = r#"#!/bin/sh
+tell() {
+    target=$(grep -o 'ostree=[^ ]*' /proc/cmdline)
+    echo "image nonce: $(cat /usr/ocl/nonce)"
+    echo "image origin: $(sed -n 's/^container-image-reference=//p' "$(readlink -f "/sysroot${target#ostree=}").origin")"
+    echo "image entries: $(ls /boot/loader/entries | tr '\n' ' ')"
+    echo "image usr: $(findmnt --noheadings --output OPTIONS --target /usr | cut -d, -f1)"
+    echo "image first start: $(grep -c ignition.firstboot /proc/cmdline)"
+}
+printf '\n%s\n' "$(tell 2>&1)" >/dev/console
+"#;
+const UNIT: &str =
+    "[Unit]\nDescription=Tells what this system is\n[Service]\nType=oneshot\nExecStart=/usr/ocl/tell\n";
+
+/// How long virtual machines may take without KVM, in minutes: each image is pulled, built and pushed by an emulated processor.
+const SINGLE: u64 = 120;
+const FOUR: u64 = 240;
 
 /// The processes of a machine, by the number of its network.
 fn processes(cluster: &Cluster, number: usize) -> Vec<String> {
@@ -16,29 +40,71 @@ fn processes(cluster: &Cluster, number: usize) -> Vec<String> {
     String::from_utf8(listed.stdout).unwrap().split_whitespace().map(str::to_owned).collect()
 }
 
-/// Image mode: the images of both pools are built by the real podman while the cluster is installed, every node's first start from its disk is in
-/// its pool's image, and the cluster has taken the images over.
-#[test]
-fn everything_nodes_start_in_images_that_are_built_while_they_are_installed() {
-    let names = ["master-0", "master-1", "master-2", "worker-0"];
-    // Nobody can have guessed it.
+/// Whether what runs on a machine sees a number that its image has.
+fn sees(cluster: &Cluster, number: usize, nonce: &str) -> bool {
+    processes(cluster, number).iter().any(|id| {
+        std::fs::read_to_string(format!("/proc/{id}/root/usr/ocl/nonce"))
+            .is_ok_and(|found| found.trim() == nonce)
+    })
+}
+
+/// How often a machine of namespaces has started, be it the discovery image or its disk: its first program says so.
+fn starts(cluster: &Cluster, name: &str) -> usize {
+    let console = cluster.read(&format!("{name}/console.log"));
+    console.lines().filter(|line| line.contains("starts machine=")).count()
+}
+
+/// A number that nobody can have guessed, and a Containerfile that puts it into an image.
+fn numbered(given: &tempfile::TempDir) -> (String, PathBuf) {
     let nonce = std::fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap().trim().to_owned();
-    let given = tempfile::tempdir().unwrap();
     let containerfile = given.path().join("Containerfile");
     let user = format!(
         "FROM configs AS final\nRUN mkdir -p /usr/ocl && echo {nonce} > /usr/ocl/nonce && ostree container commit\n"
     );
     std::fs::write(&containerfile, user).unwrap();
+    (nonce, containerfile)
+}
+
+/// Image mode: the images of both pools are built by the real podman while the cluster is installed, every node's first start from its disk is in
+/// its pool's image, and the cluster has taken the images over.
+#[test]
+fn everything_nodes_start_in_images_that_are_built_while_they_are_installed() {
+    start_in_images(&[]);
+}
+
+/// The same where the image of workers is built in the cluster, by a Job on a control plane node, as it is unless somebody asks otherwise.
+#[test]
+fn everything_workers_start_in_an_image_that_is_built_in_the_cluster() {
+    let cluster = start_in_images(&["--workers-in-cluster"]);
+    cluster.said(&["OS image of pool worker is being built (control-plane)"]);
+    // What it was built by is gone.
+    for kind in ["jobs", "configmaps", "secrets"] {
+        let listed = run(&mut cluster.kubectl(&[
+            "get",
+            kind,
+            "--namespace",
+            "assisted-installer",
+            "--output",
+            "name",
+        ]));
+        let listed = String::from_utf8(listed.stdout).unwrap();
+        assert!(!listed.contains("ocl-"), "{listed}");
+    }
+}
+
+fn start_in_images(more: &[&str]) -> Cluster {
+    let names = ["master-0", "master-1", "master-2", "worker-0"];
+    let given = tempfile::tempdir().unwrap();
+    let (nonce, containerfile) = numbered(&given);
     let shape = ["--topology", "compact", "--workers", "1", "--image-mode", text(&containerfile)];
-    let cluster = Cluster::install(&shape, &names);
+    let cluster = Cluster::install(&[&shape[..], more].concat(), &names);
 
     // What runs on each node sees what the build has made.
     for (number, name) in names.iter().enumerate() {
-        let seen = processes(&cluster, number).iter().any(|id| {
-            std::fs::read_to_string(format!("/proc/{id}/root/usr/ocl/nonce"))
-                .is_ok_and(|found| found.trim() == nonce)
-        });
+        let seen = sees(&cluster, number, &nonce);
         assert!(seen, "{name} has not started in its image\n{}", cluster.everything());
+        // The discovery image, and then the disk once.
+        assert_eq!(starts(&cluster, name), 2, "{name}");
     }
 
     for pool in ["master", "worker"] {
@@ -116,5 +182,256 @@ fn everything_nodes_start_in_images_that_are_built_while_they_are_installed() {
         // Nothing that hosts are configured with has it: it came by the image.
         let config = cluster.read(&format!("{name}/ignition/cache.json"));
         assert!(!config.is_empty() && !config.contains(&nonce), "{name}");
+    }
+    rolls_out_later_configs(&cluster, &names);
+    cluster
+}
+
+/// A MachineConfig that comes later reaches each node in the image that it has, without a build, since the secret that the MachineOSConfig pushes
+/// with opens the registry as well: while it does not, nothing is rolled out.
+fn rolls_out_later_configs(cluster: &Cluster, names: &[&str]) {
+    const NAMESPACE: &str = "openshift-machine-config-operator";
+    const POOLS: [&str; 2] = ["master", "worker"];
+    /// So long the operator has the time to do what it must not.
+    const STAYS: Duration = Duration::from_secs(15);
+    let secret = cluster.object(&["--namespace", NAMESPACE, "get", "secret", "os-image-push"]);
+    let opens = secret["data"][".dockerconfigjson"].as_str().unwrap().to_owned();
+    let push_with = |credentials: &str| {
+        let patch = json!({"data": {".dockerconfigjson": credentials}}).to_string();
+        let words = ["--namespace", NAMESPACE, "patch", "secret", "os-image-push", "--type", "merge"];
+        run(&mut cluster.kubectl(&[&words[..], &["--patch", &patch]].concat()));
+    };
+    let pool_has = |pool: &str| -> String {
+        let state = cluster.object(&["get", "machineconfigpool", pool]);
+        state["spec"]["configuration"]["name"].as_str().unwrap().to_owned()
+    };
+    let image_of =
+        |config: &str| cluster.object(&["get", "machineconfig", config])["spec"]["osImageURL"].clone();
+    let before = POOLS.map(pool_has);
+    push_with(&STANDARD.encode(r#"{"auths":{}}"#));
+    let configs = POOLS.map(|pool| {
+        json!({
+            "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig",
+            "metadata": {"name": format!("99-later-{pool}"), "labels": {"machineconfiguration.openshift.io/role": pool}},
+            "spec": {"config": {"ignition": {"version": "3.2.0"}, "storage": {"files": [
+                {"path": "/etc/later", "mode": 420, "contents": {"source": format!("data:,{pool}")}},
+            ]}}},
+        })
+    });
+    let file = cluster.dir().join("later.json");
+    std::fs::write(&file, json!({"apiVersion": "v1", "kind": "List", "items": configs}).to_string()).unwrap();
+    run(&mut cluster.kubectl(&["apply", "--filename", text(&file)]));
+    std::thread::sleep(STAYS);
+    assert_eq!(POOLS.map(pool_has), before);
+
+    push_with(&opens);
+    for (number, name) in names.iter().enumerate() {
+        let (pool, old) = if number < 3 { (POOLS[0], &before[0]) } else { (POOLS[1], &before[1]) };
+        let later = cluster.dir().join(name).join("root/etc/later");
+        let mut wait = Wait::new("the later configuration", later.display(), COMMAND);
+        let node = loop {
+            let node = cluster.object(&["get", "node", name]);
+            let current = &node["metadata"]["annotations"]["machineconfiguration.openshift.io/currentConfig"];
+            if current != old.as_str() {
+                break node;
+            }
+            wait.pause(Duration::from_secs(1)).unwrap();
+        };
+        let current = &node["metadata"]["annotations"]["machineconfiguration.openshift.io/currentConfig"];
+        assert_eq!(*current, pool_has(pool), "{name}");
+        assert_eq!(std::fs::read_to_string(&later).unwrap(), pool, "{name}");
+        // In the image that it had, and without another start.
+        assert_eq!(image_of(old), image_of(current.as_str().unwrap()), "{name}");
+        let image = &node["metadata"]["annotations"]["machineconfiguration.openshift.io/currentImage"];
+        assert_eq!(*image, image_of(old), "{name}");
+        assert_eq!(starts(cluster, name), 2, "{name}");
+    }
+}
+
+/// With `rollout: Switch` nodes start in the release's system, fetch their image from the registry on their own disk, and start once more: in it.
+#[test]
+fn everything_nodes_that_switch_start_twice_from_their_disks() {
+    let names = ["master-0", "master-1", "master-2"];
+    let given = tempfile::tempdir().unwrap();
+    let (nonce, containerfile) = numbered(&given);
+    let shape = ["--topology", "compact", "--switch", "--image-mode", text(&containerfile)];
+    let cluster = Cluster::install(&shape, &names);
+    cluster.said(&["The cluster has taken over the OS image of pool", "cluster lab: installed 100%"]);
+    let config = cluster.object(&["get", "machineosconfig", "master"]);
+    let image = config["status"]["currentImagePullSpec"].as_str().unwrap_or_else(|| panic!("{config}"));
+    let (_, digest) = image.split_once("@sha256:").unwrap();
+    for (number, name) in names.iter().enumerate() {
+        assert!(
+            sees(&cluster, number, &nonce),
+            "{name} has not started in its image\n{}",
+            cluster.everything()
+        );
+        // The discovery image, and then the disk twice.
+        assert_eq!(starts(&cluster, name), 3, "{name}\n{}", cluster.everything());
+        let dir = cluster.dir().join(name);
+        let boot = dir.join("partitions/boot/loader");
+        assert_eq!(std::fs::read_to_string(boot.join("default")).unwrap(), format!("{digest}.0"), "{name}");
+        // The release's own system stays as the second entry, and whoever switches has nothing more to do.
+        assert!(boot.join("entries/ostree-1.conf").is_file(), "{name}");
+        let told = dir.join("root/etc/ignition-machine-config-encapsulated.json");
+        assert!(!told.exists() && told.with_extension("json.done").is_file(), "{name}");
+        let node = cluster.object(&["get", "node", name]);
+        for key in ["currentImage", "desiredImage"] {
+            let of_node =
+                &node["metadata"]["annotations"][format!("machineconfiguration.openshift.io/{key}")];
+            assert_eq!(of_node, image, "{name}: {key}");
+        }
+    }
+}
+
+/// A step of the Containerfile fails: the cluster is in error with the reason, the log of the build has it and no secret, and once the cluster was
+/// reset and has another Containerfile it is installed.
+#[test]
+fn everything_a_step_that_fails_ends_the_installation_and_the_next_one_succeeds() {
+    let names = ["master-0", "master-1", "master-2"];
+    let given = tempfile::tempdir().unwrap();
+    let containerfile = given.path().join("Containerfile");
+    std::fs::write(
+        &containerfile,
+        "FROM configs AS final\nRUN mkdir -p /usr/ocl && ostree container commit\n",
+    )
+    .unwrap();
+    let shape = ["--topology", "compact", "--image-mode", text(&containerfile), "--fault", "image-step"];
+    let cluster = Cluster::install(&shape, &names);
+    cluster.said(&[
+        "cluster lab: error",
+        "OS image build failed for pool master: the build ended with exit status",
+        "image mode: failed",
+        "saved os-image-logs-master.tar.gz",
+        "assisted cluster reset lab",
+        "The machines boot the discovery image again",
+        "The installation, once more",
+        "cluster lab: installed 100%",
+    ]);
+    let archive = cluster.dir().join("os-image-logs-master.tar.gz");
+    let of = |file: &str| {
+        let told = run(Command::new("tar").args(["-xzOf", text(&archive), file])).stdout;
+        String::from_utf8_lossy(&told).into_owned()
+    };
+    let log = of("ocl/build-master-1.log");
+    assert!(log.contains("no such package") && !log.contains("hunter2"), "{log}");
+    let user = of("ocl/Containerfile.master");
+    assert!(user.contains("exit 7") && !user.contains("hunter2"), "{user}");
+    // Nothing of it is left that would be in the way.
+    let program = built("assisted").unwrap();
+    let shown = run(&mut cluster.exec(&[text(&program), "cluster", "show", "lab"]));
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("image mode: adopted"), "{shown}");
+}
+
+/// The Containerfile asks for an image that is not there: that is found before anything is built, and ends the installation as a step does.
+#[test]
+fn everything_an_image_that_is_not_there_ends_the_installation_and_the_next_one_succeeds() {
+    let names = ["master-0", "master-1", "master-2"];
+    let given = tempfile::tempdir().unwrap();
+    let (nonce, containerfile) = numbered(&given);
+    let shape = ["--topology", "compact", "--image-mode", text(&containerfile), "--fault", "image-base"];
+    let cluster = Cluster::install(&shape, &names);
+    cluster.said(&[
+        "cluster lab: error",
+        "OS image build failed for pool master: 192.168.126.1:5000/lab/missing:1",
+        "image mode: failed",
+        "assisted cluster reset lab",
+        "The installation, once more",
+        "cluster lab: installed 100%",
+    ]);
+    for (number, name) in names.iter().enumerate() {
+        assert!(sees(&cluster, number, &nonce), "{name}\n{}", cluster.everything());
+    }
+}
+
+/// A single node on a virtual machine: what it first starts from its disk is the image that was built while it was installed, deployed by ostree.
+#[test]
+fn everything_ostree_a_single_node_starts_in_its_image() {
+    start_by_ostree(&["--topology", "sno"], &["master-0"], SINGLE);
+}
+
+/// The same of three masters and a worker, with an image for each pool.
+#[test]
+fn everything_ostree_masters_and_a_worker_start_in_their_images() {
+    let names = ["master-0", "master-1", "master-2", "worker-0"];
+    start_by_ostree(&["--topology", "compact", "--workers", "1"], &names, FOUR);
+}
+
+fn start_by_ostree(shape: &[&str], names: &[&str], minutes: u64) {
+    // Nobody can have guessed it.
+    let nonce = std::fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap().trim().to_owned();
+    let given = tempfile::tempdir().unwrap();
+    let containerfile = given.path().join("Containerfile");
+    let (units, wanted) = ("/usr/lib/systemd/system", "multi-user.target.wants");
+    let user = format!(
+        "FROM configs AS final\nRUN mkdir -p /usr/ocl {units}/{wanted} && echo {nonce} > /usr/ocl/nonce && \
+         echo {} | base64 -d > /usr/ocl/tell && chmod 755 /usr/ocl/tell && echo {} | base64 -d > {units}/ocl-tell.service && \
+         ln -s ../ocl-tell.service {units}/{wanted}/ocl-tell.service && ostree container commit\n",
+        STANDARD.encode(TELL),
+        STANDARD.encode(UNIT),
+    );
+    std::fs::write(&containerfile, user).unwrap();
+    let options = [shape, &["--image-mode", text(&containerfile)]].concat();
+    let cluster = Cluster::of_machines(&options, names, minutes);
+    cluster.said(&["The cluster has taken over the OS image of pool", "cluster lab: installed 100%"]);
+    let program = built("assisted").unwrap();
+    let shown = run(&mut cluster.exec(&[text(&program), "cluster", "show", "lab"]));
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("image mode: adopted"), "{shown}");
+
+    for name in names {
+        let pool = if name.starts_with("master") { "master" } else { "worker" };
+        let config = cluster.object(&["get", "machineosconfig", pool]);
+        let image = config["status"]["currentImagePullSpec"].as_str().unwrap_or_else(|| panic!("{config}"));
+        let node = cluster.object(&["get", "node", name]);
+        for key in ["currentImage", "desiredImage"] {
+            let of_node =
+                &node["metadata"]["annotations"][format!("machineconfiguration.openshift.io/{key}")];
+            assert_eq!(of_node, image, "{name}: {key}");
+        }
+        let console = cluster.read(&format!("{name}/console.log"));
+        let told = |what: &str| -> Vec<String> {
+            let begin = format!("image {what}: ");
+            console
+                .lines()
+                .filter_map(|line| line.strip_prefix(&begin))
+                .map(|rest| rest.trim().to_owned())
+                .collect()
+        };
+        // One start from the disk, the first of all, and it was in the image.
+        for (what, expected) in [
+            ("nonce", nonce.as_str()),
+            ("origin", &format!("ostree-unverified-registry:{image}")),
+            ("usr", "ro"),
+            ("first start", "1"),
+            // The release's own system stays as the second entry.
+            ("entries", "ostree-1-rhcos.conf ostree-2-rhcos.conf"),
+        ] {
+            assert_eq!(told(what), [expected], "{name}: {what}\n{}", cluster.everything());
+        }
+    }
+
+    // Each control plane node serves the pool's image, the bootstrap host's own registry being gone.
+    let secret = cluster.object(&["--namespace", "openshift-config", "get", "secret", "pull-secret"]);
+    let secret = STANDARD.decode(secret["data"][".dockerconfigjson"].as_str().unwrap()).unwrap();
+    let secret: Value = serde_json::from_slice(&secret).unwrap();
+    let auth = secret["auths"]["localhost:22626"]["auth"].as_str().unwrap();
+    let config = cluster.object(&["get", "machineosconfig", "master"]);
+    let image = config["status"]["currentImagePullSpec"].as_str().unwrap();
+    let (_, digest) = image.split_once("@sha256:").unwrap();
+    for number in 0..names.iter().filter(|name| name.starts_with("master")).count() {
+        let address =
+            format!("https://192.168.126.1{number}:22626/v2/ocl/os-image-master/manifests/sha256:{digest}");
+        let accept = "Accept: application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json";
+        let (manifest, auth) = (cluster.dir().join("manifest"), format!("Authorization: Basic {auth}"));
+        // Whose certificate it is does not count here: the bytes are held against the digest.
+        let curl = ["curl", "-sk", "-H", accept];
+        let unknown = ["-o", "/dev/null", "-w", "%{http_code}", &address];
+        let stranger = output(&mut cluster.exec(&[&curl[..], &unknown].concat()), COMMAND).stdout;
+        assert_eq!(String::from_utf8_lossy(&stranger), "401", "master-{number}");
+        run(&mut cluster.exec(&[&curl[..], &["-f", "-H", &auth, "-o", text(&manifest), &address]].concat()));
+        let sum = run(Command::new("sha256sum").arg(&manifest)).stdout;
+        assert!(String::from_utf8_lossy(&sum).starts_with(digest), "master-{number}");
     }
 }

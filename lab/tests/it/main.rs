@@ -11,6 +11,7 @@ mod hub;
 mod image_mode;
 mod namespaces;
 mod network;
+mod ostree;
 mod redfish;
 mod service;
 mod structure;

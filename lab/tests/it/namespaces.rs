@@ -1,12 +1,13 @@
 //! `assisted-lab up --namespaces`: whole clusters in minutes, on machines that are no more than namespaces. The product's agent,
 //! installer and controller run on them, against real etcd and API servers; what goes wrong ends as docs/lab.md says it does.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use assisted_lab_machines::wait::Wait;
-use assisted_testkit::{built, tied};
+use assisted_lab_tools::wait::Wait;
+use assisted_testkit::{Postgres, built, tied};
 use serde_json::Value;
 
 use crate::support::{console, has_node, output, run, text};
@@ -46,17 +47,22 @@ impl Cluster {
 
     /// The same, whoever gave the orders.
     pub(crate) fn start(options: &[&str], names: &[&str]) -> Self {
+        Self::of_machines(&[&["--namespaces"], options].concat(), names, LIMIT)
+    }
+
+    /// The same of machines of the kind that the options say, within so many minutes.
+    pub(crate) fn of_machines(options: &[&str], names: &[&str], minutes: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let names = names.iter().map(|name| (*name).to_owned()).collect();
         let program = built("assisted-lab").unwrap();
         let mut command = tied(&program);
-        command.args(["up", "--namespaces", "--limit", &LIMIT.to_string(), "--dir"]);
+        command.args(["up", "--limit", &minutes.to_string(), "--dir"]);
         command.arg(dir.path()).args(options);
         let file = |name: &str| std::fs::File::create(dir.path().join(name)).unwrap();
         command.stdin(Stdio::null()).stdout(file("told")).stderr(file("complaints"));
         let mut cluster = Self { lab: command.spawn().unwrap(), dir, program, names };
         // Longer than the lab's own limit, which says more.
-        let limit = Duration::from_secs((LIMIT + 2) * 60);
+        let limit = Duration::from_secs((minutes + 2) * 60);
         let mut wait = Wait::new("the installation", cluster.dir.path().join("told").display(), limit);
         while !cluster.told().contains("ends it.") {
             if let Some(status) = cluster.lab.try_wait().unwrap() {
@@ -90,10 +96,10 @@ impl Cluster {
         self.read("told")
     }
 
-    /// For whoever reads why a test failed.
+    /// For whoever reads why a test failed: the error, what the machines show, and what was told.
     pub(crate) fn everything(&self) -> String {
         let consoles: String = self.names.iter().map(|name| console(&self.dir.path().join(name))).collect();
-        format!("{}\n{}{consoles}", self.told(), self.read("complaints"))
+        format!("{}\n{consoles}\n{}", self.read("complaints"), self.told())
     }
 
     /// These were told, in this order.
@@ -365,6 +371,49 @@ fn everything_a_master_is_reset_while_it_writes_and_later_another_has_the_api() 
             break;
         }
         wait.pause(POLL_INTERVAL).unwrap();
+    }
+}
+
+#[test]
+fn everything_is_told_once_by_three_replicas_of_which_one_is_killed_every_minute() {
+    let names = ["master-0", "master-1", "master-2", "worker-0"];
+    let database = Postgres::start().unwrap().create_database().unwrap();
+    let shape = ["--topology", "compact", "--workers", "1"];
+    let replicas = ["--replicas", "3", "--database", &database, "--kill-replica-every", "60"];
+    let cluster = Cluster::install(&[&shape[..], &replicas].concat(), &names);
+    let killed = cluster.told().matches("of the service is killed, and started again").count();
+    assert!(killed > 0, "none was killed:\n{}", cluster.told());
+    let told = cluster.between("replica 0 of the service is killed", "cluster lab: installed 100%");
+    assert!(!told.contains("the cluster has failed") && !told.contains(" error"), "{told}");
+    cluster.said(&["cluster lab: installed 100%", "replicas: 3, which have taken"]);
+    let taken = cluster.between("which have taken ", " connections;");
+    assert!(taken.split(", ").all(|count| count.parse::<u64>().unwrap() > 0), "{taken}");
+
+    // Nothing is lost: the nodes, their configs, and all that the cluster is.
+    cluster.controller_let_in(4, 0);
+    cluster.refuses_wrong_writes();
+    cluster.service_answers_nobody_unknown();
+    cluster.has_configs();
+    cluster.stands_on(&names[..3]);
+    // And nothing was done twice.
+    let program = built("assisted").unwrap();
+    let events = run(&mut cluster.exec(&[text(&program), "event", "list", "--cluster", "lab", "-o", "json"]));
+    let events: Vec<Value> = serde_json::from_slice(&events.stdout).unwrap();
+    let mut times: BTreeMap<[&str; 3], u32> = BTreeMap::new();
+    for event in &events {
+        let parts = ["name", "host_id", "message"].map(|part| event[part].as_str().unwrap_or_default());
+        *times.entry(parts).or_default() += 1;
+    }
+    for (name, expected) in [
+        ("cluster_prepare_installation_started", 1..=1),
+        ("cluster_installation_completed", 1..=1),
+        ("host_bootstrap_set", 1..=1),
+        // Starting installation and Done, at least, of each.
+        ("host_install_progress_updated", 2 * names.len()..=usize::MAX),
+    ] {
+        let of: Vec<_> = times.iter().filter(|([known, ..], _)| *known == name).collect();
+        assert!(expected.contains(&of.len()), "{name}: {of:#?}");
+        assert!(of.iter().all(|(_, times)| **times == 1), "{name}: {of:#?}");
     }
 }
 

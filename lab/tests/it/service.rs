@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use assisted_auth::Signer;
 use assisted_lab_machines::machine::{Machine, Spec};
-use assisted_lab_machines::wait::Wait;
+use assisted_lab_tools::wait::Wait;
 use assisted_service::TokenResource;
 use assisted_testkit::{Authority, Server, built, built_for_hosts, signing_keys};
 use jiff::{SignedDuration, Timestamp};

@@ -52,8 +52,11 @@ fn what_a_lab_cannot_do_is_said() {
         (&["up", "--machines", "nowhere.yaml"], "nowhere.yaml"),
         (&["up", "--cluster-api=disk-image"], "live ISO alone"),
         (&["up", "--cluster-api", "--machines", "nowhere.yaml"], "nowhere.yaml"),
+        (&["up", "--image-mode", "Containerfile", "--workers-in-cluster"], "--namespaces"),
+        (&["up", "--image-mode", "Containerfile", "--switch"], "--namespaces"),
         (&["up", "--cluster-api", "--hub"], "cannot be used with"),
         (&["up", "--fault", "reset-while-writing", "--fault", "network-cut"], "has to go wrong alone"),
+        (&["up", "--fault", "image-step"], "in image mode alone"),
     ] {
         let output = lab(dir.path(), words, REFUSAL);
         let said = String::from_utf8_lossy(&output.stderr);

@@ -1,19 +1,25 @@
 //! Where programs of others are that tests, demo and lab run: installed by the system, or made once by `cargo xtask setup`
-//! and kept in the cache, outside the checkout.
+//! and kept in the cache, outside the checkout. And how they are waited for, and what stands before several replicas of the service.
 
+mod balancer;
 pub mod cluster_api;
 pub mod kafka;
 pub mod kubernetes;
 mod stand_ins;
 mod system;
+pub mod wait;
 
 use std::path::PathBuf;
 
+pub use balancer::Balancer;
 pub use stand_ins::STAND_INS;
 pub use system::{docker_registry, on_path, postgres};
 
 /// Version of coreos-installer that judges our images and goes into the lab's.
 pub const COREOS_INSTALLER: &str = "0.27.0";
+
+/// Version of the library that lets ostree deploy images of containers.
+pub const OSTREE_EXT: &str = "0.15.3";
 
 /// Version of the second server that speaks as S3 does, which judges what is said to buckets.
 pub const S3S_FS: &str = "0.12.0";
@@ -60,6 +66,14 @@ pub fn installed(name: &str, version: &str) -> Result<PathBuf, Missing> {
 /// When it has not been installed yet.
 pub fn coreos_installer() -> Result<PathBuf, Missing> {
     installed("coreos-installer", COREOS_INSTALLER)
+}
+
+/// What `ostree container` runs.
+///
+/// # Errors
+/// When it has not been installed yet.
+pub fn ostree_container() -> Result<PathBuf, Missing> {
+    installed("ostree-container", OSTREE_EXT)
 }
 
 /// The second judge of what is said to buckets.

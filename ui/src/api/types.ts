@@ -5,6 +5,13 @@ export interface Progress {
   finalizing_stage?: string;
 }
 
+/** A name that the service keeps in a domain for a cluster. */
+export interface DnsRecord {
+  name: string;
+  type: string;
+  address: string;
+}
+
 export interface Cluster {
   id: string;
   kind: string;
@@ -14,6 +21,7 @@ export interface Cluster {
   status_updated_at: string;
   openshift_version?: string;
   base_dns_domain?: string;
+  dns_records?: DnsRecord[];
   control_plane_count?: number;
   install_started_at?: string;
   install_completed_at?: string;

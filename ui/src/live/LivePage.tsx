@@ -51,6 +51,7 @@ function Followed({ clusterId }: { clusterId: string }) {
     );
   }
   const percentage = cluster.progress?.total_percentage ?? 0;
+  const records = cluster.dns_records ?? [];
   return (
     <>
       <PageSection>
@@ -74,6 +75,9 @@ function Followed({ clusterId }: { clusterId: string }) {
             <p role="status">
               OpenShift {cluster.openshift_version} · {cluster.status_info}
             </p>
+            {records.length > 0 && (
+              <p>DNS records: {records.map(({ name, type, address }) => `${name} ${type} ${address}`).join(' · ')}</p>
+            )}
           </FlexItem>
           <FlexItem>
             <Actions cluster={cluster} />

@@ -7,8 +7,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const START_MS = 60_000;
+const READY_MS = 60_000;
 
 export const PULL_SECRET = JSON.stringify({ auths: { 'quay.io': { auth: 'dXNlcjpwYXNz', email: 'user@example.com' } } });
 
@@ -132,6 +134,22 @@ export class Service {
       method: 'POST', token, body: { ...common, name: `${name}_infra-env`, cluster_id: cluster.id },
     });
     return { cluster: cluster.id, infraEnv: infraEnv.id };
+  }
+
+  /**
+   * Begins an installation. Hosts that have just come, or come again, take a while until they are ready.
+   * @param {string} id
+   */
+  async install(id) {
+    for (const until = Date.now() + READY_MS; ; ) {
+      try {
+        await this.ask(`/v2/clusters/${id}/actions/install`, { method: 'POST' });
+        return;
+      } catch (error) {
+        if (!String(error).includes('not ready') || Date.now() > until) throw error;
+        await sleep(500);
+      }
+    }
   }
 
   /**

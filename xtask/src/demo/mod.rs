@@ -11,9 +11,11 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use assisted_lab_tools::wait::Wait;
+use assisted_lab_tools::wait::child::finish;
 use clap::Args;
 
-use crate::run::{LEAN, LEAN_PROGRAMS, build, finish, target_dir};
+use crate::run::{LEAN, LEAN_PROGRAMS, build, target_dir};
 use background::Background;
 use simulated::Simulated;
 use web_ui::WebUi;
@@ -113,9 +115,8 @@ impl Demo {
 fn first_build(background: &RefCell<Background>, cargo: &mut Command, what: &str) -> Result<()> {
     println!("=== Building {what}: minutes the first time, on two cores");
     let mut cargo = cargo.stdin(Stdio::null()).spawn().context("can't start cargo")?;
-    let status = finish(&mut cargo, "the build of the programs", FIRST_BUILD, || {
-        background.borrow_mut().advance(true)
-    })?;
+    let mut wait = Wait::new(what, "what cargo tells here", FIRST_BUILD);
+    let status = finish(&mut cargo, &mut wait, || background.borrow_mut().advance(true))?;
     if !status.success() {
         bail!("the programs can't be built ({status})");
     }

@@ -8,10 +8,12 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use assisted_lab_tools::wait::Wait;
+use assisted_lab_tools::wait::child::finish;
 use serde_json::Value;
 
 use super::background::Background;
-use crate::run::{finish, tied};
+use crate::run::tied;
 use crate::ui;
 
 /// A cluster that is installed.
@@ -81,7 +83,7 @@ impl Simulated {
             Cli { program: programs.join("assisted"), url: url.clone(), dir: dir.to_owned(), background };
         heading("A cluster and an infra-env");
         let (cluster, infra_env) = cli.cluster("demo", &[])?;
-        cli.show(&["cluster", "show", &cluster], COMMAND)?;
+        cli.show(&["cluster", "show", &cluster])?;
         install(&cli, FIRST, hurry)?;
         Ok(Self { service, url, cluster, infra_env })
     }
@@ -120,10 +122,10 @@ impl Simulated {
         let host = cli.wait_for_host(infra_env, JUDGED)?;
 
         heading("The host, and every reason why it can or can't be installed");
-        cli.show(&["host", "list", "--infra-env", infra_env], COMMAND)?;
-        cli.show(&["host", "show", &host], COMMAND)?;
+        cli.show(&["host", "list", "--infra-env", infra_env])?;
+        cli.show(&["host", "show", &host])?;
         heading("What happened");
-        cli.show(&["event", "list", "--cluster", cluster], COMMAND)?;
+        cli.show(&["event", "list", "--cluster", cluster])?;
         drop(agent);
         install(&cli, SECOND, hurry)?;
         let missing = if ui::is_built()? { "" } else { " says how to get it (cargo xtask ui)" };
@@ -154,8 +156,8 @@ fn install(cli: &Cli<'_>, shape: Shape, hurry: bool) -> Result<()> {
     let mut command = cli.program(&cli.program.with_file_name("assisted-lab"), &simulate);
     let _hosts = Running::start(command.args(["--speed", speed]), &cli.dir.join(format!("{name}.log")))
         .context("can't start the simulated hosts")?;
-    cli.show(&["cluster", "watch", name, "--until", "installed"], INSTALLATION)?;
-    cli.show(&["cluster", "download", name, "kubeconfig", "--to", &format!("kubeconfig-{name}")], COMMAND)
+    cli.watch(name)?;
+    cli.show(&["cluster", "download", name, "kubeconfig", "--to", &format!("kubeconfig-{name}")])
 }
 
 /// Starts the service where it is told to listen; gives its address once it is ready.
@@ -170,7 +172,7 @@ fn serve(
     let mut command = tied(programs.join("assisted"));
     let mut service = Running::start(command.args(arguments).arg(dir.join("data")), &log)
         .context("can't start the service")?;
-    let deadline = Instant::now() + START;
+    let mut wait = Wait::new("the service", log.display(), START);
     loop {
         // A line names the address: the port was free for the service to choose.
         let told = std::fs::read_to_string(&log)?;
@@ -182,11 +184,8 @@ fn serve(
         if let Some(status) = service.0.try_wait()? {
             bail!("the service ended ({status}) before it was ready:\n{told}");
         }
-        if Instant::now() >= deadline {
-            bail!("the service was not ready within {} s: see {}", START.as_secs(), log.display());
-        }
         background.borrow_mut().advance(true);
-        std::thread::sleep(Duration::from_millis(50));
+        wait.pause(Duration::from_millis(50))?;
     }
 }
 
@@ -210,25 +209,36 @@ impl Cli<'_> {
         command
     }
 
-    fn show(&self, args: &[&str], limit: Duration) -> Result<()> {
+    fn show(&self, args: &[&str]) -> Result<()> {
         println!("\n$ assisted {}", args.join(" "));
-        // What is watched is drawn over and over: nobody else may write there.
-        self.finish(self.command(args), args, limit)
+        self.finish(self.command(args), args, self.wait_for(args, COMMAND))
+    }
+
+    /// Watches an installation to its end. What is watched is drawn over and over: nobody else may write there.
+    fn watch(&self, name: &str) -> Result<()> {
+        let args = ["cluster", "watch", name, "--until", "installed"];
+        println!("\n$ assisted {}", args.join(" "));
+        self.finish(self.command(&args), &args, self.wait_for(&args, INSTALLATION).quietly())
+    }
+
+    /// The wait for the end of a command.
+    fn wait_for(&self, args: &[&str], limit: Duration) -> Wait {
+        Wait::new(format!("the end of assisted {}", args.join(" ")), self.dir.display(), limit)
     }
 
     fn json(&self, args: &[&str]) -> Result<Value> {
         let answer = self.dir.join("answer.json");
         let mut command = self.command(args);
         command.args(["-o", "json"]).stdout(File::create(&answer)?);
-        self.finish(command, args, COMMAND)?;
+        self.finish(command, args, self.wait_for(args, COMMAND))?;
         Ok(serde_json::from_slice(&std::fs::read(&answer)?)?)
     }
 
-    fn finish(&self, mut command: Command, args: &[&str], limit: Duration) -> Result<()> {
+    fn finish(&self, mut command: Command, args: &[&str], mut wait: Wait) -> Result<()> {
         let mut child = command.stdin(Stdio::null()).spawn().context("can't start assisted")?;
-        let what = format!("assisted {}", args.join(" "));
-        if !finish(&mut child, &what, limit, || self.background.borrow_mut().advance(false))?.success() {
-            bail!("{what} failed");
+        let status = finish(&mut child, &mut wait, || self.background.borrow_mut().advance(false))?;
+        if !status.success() {
+            bail!("assisted {} failed", args.join(" "));
         }
         Ok(())
     }
@@ -252,7 +262,7 @@ impl Cli<'_> {
 
     /// Waits until a host has been judged.
     fn wait_for_host(&self, infra_env: &str, limit: Duration) -> Result<String> {
-        let started = Instant::now();
+        let (started, mut wait) = (Instant::now(), Wait::new("the host", self.dir.display(), limit));
         let mut shown = String::new();
         loop {
             let hosts = self.json(&["host", "list", "--infra-env", infra_env])?;
@@ -270,15 +280,8 @@ impl Cli<'_> {
                     return host["id"].as_str().map(str::to_owned).context("a host without an id");
                 }
             }
-            if started.elapsed() > limit {
-                bail!(
-                    "no host was judged within {} s: see the logs in {}",
-                    limit.as_secs(),
-                    self.dir.display()
-                );
-            }
             self.background.borrow_mut().advance(true);
-            std::thread::sleep(Duration::from_millis(200));
+            wait.pause(Duration::from_millis(200))?;
         }
     }
 }

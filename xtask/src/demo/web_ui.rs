@@ -4,19 +4,18 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use assisted_lab_tools::wait::Wait;
+use assisted_lab_tools::wait::child::finish;
 
 use super::background::Background;
-use crate::run::{at_low_priority, finish, tail};
+use crate::run::{at_low_priority, tail};
 use crate::ui;
 
 /// How long it may take, with packages to be fetched.
 const LIMIT: Duration = Duration::from_secs(20 * 60);
-
-/// Between two lines while it is waited for.
-const TELL: Duration = Duration::from_secs(30);
 
 /// `cargo xtask ui`, running.
 pub struct WebUi {
@@ -40,18 +39,8 @@ impl WebUi {
 
     /// Waits until it is made.
     pub fn end(mut self, background: &RefCell<Background>) -> Result<()> {
-        let (begun, mut told) = (Instant::now(), Instant::now());
-        let status = finish(&mut self.child, "the build of the web UI", LIMIT, || {
-            background.borrow_mut().advance(true);
-            if told.elapsed() >= TELL {
-                told = Instant::now();
-                println!(
-                    "waiting for the web UI for {} s; its log: {}",
-                    begun.elapsed().as_secs(),
-                    self.log.display()
-                );
-            }
-        })?;
+        let mut wait = Wait::new("the web UI", self.log.display(), LIMIT);
+        let status = finish(&mut self.child, &mut wait, || background.borrow_mut().advance(true))?;
         if !status.success() {
             bail!("it can't be built ({status})\n{}", tail(&self.log));
         }

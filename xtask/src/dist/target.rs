@@ -35,6 +35,12 @@ struct Tools {
 const EMULATOR: Package =
     Package { name: "qemu-user-static", present: || has_program("qemu-aarch64-static") };
 
+/// What compiles C for a program without glibc.
+const MUSL: Package = Package { name: "musl-tools", present: || has_program("musl-gcc") };
+
+/// Has glibc linked in as well.
+const STATIC: &str = "-C target-feature=+crt-static";
+
 /// Whether Debian's C library for a target is here, for static programs.
 fn has_libc(target: &str) -> bool {
     Path::new("/usr").join(target).join("lib/libc.a").is_file()
@@ -80,7 +86,7 @@ impl Machine {
             Self::S390x => Tools {
                 triple: "s390x-unknown-linux-gnu",
                 linker: "s390x-linux-gnu-gcc",
-                flags: "-C target-feature=+crt-static",
+                flags: STATIC,
                 compiler: "s390x-linux-gnu-gcc",
                 archiver: "s390x-linux-gnu-ar",
                 packages: &[
@@ -92,7 +98,7 @@ impl Machine {
             Self::Ppc64le => Tools {
                 triple: "powerpc64le-unknown-linux-gnu",
                 linker: "powerpc64le-linux-gnu-gcc",
-                flags: "-C target-feature=+crt-static",
+                flags: STATIC,
                 compiler: "powerpc64le-linux-gnu-gcc",
                 archiver: "powerpc64le-linux-gnu-ar",
                 packages: &[
@@ -110,14 +116,60 @@ impl Machine {
         }
     }
 
+    /// What the service is made with, where it isn't what the program for hosts is made with: its database is written in C, and must be
+    /// compiled for the C library that it is linked with.
+    const fn service_tools(self) -> Tools {
+        match self {
+            Self::X86_64 => Tools { compiler: "musl-gcc", packages: &[MUSL], ..self.tools() },
+            // Debian has no C library but its own for other architectures.
+            Self::Aarch64 => Tools {
+                triple: "aarch64-unknown-linux-gnu",
+                linker: "aarch64-linux-gnu-gcc",
+                flags: STATIC,
+                ..self.tools()
+            },
+            Self::S390x | Self::Ppc64le => self.tools(),
+        }
+    }
+
     /// What runs a program of this architecture here; nothing where the machine itself does.
     pub fn emulator(self) -> Option<String> {
         (self.name() != std::env::consts::ARCH).then(|| format!("qemu-{}-static", self.name()))
     }
 
+    /// The target of Rust for hosts.
+    pub const fn triple(self) -> &'static str {
+        self.tools().triple
+    }
+
+    /// Builds the program for hosts by a profile of Cargo, with what that takes; where it is.
+    pub fn build(self, profile: &str, target_dir: &Path) -> Result<PathBuf> {
+        self.program("assisted-host", profile, &self.tools(), target_dir)
+    }
+
+    /// Builds the service by a profile of Cargo, with what that takes; where it is.
+    pub fn build_service(self, profile: &str, target_dir: &Path) -> Result<PathBuf> {
+        self.program("assisted", profile, &self.service_tools(), target_dir)
+    }
+
+    fn program(self, package: &str, profile: &str, tools: &Tools, target_dir: &Path) -> Result<PathBuf> {
+        self.prepare(tools)?;
+        let (lower, upper) = (tools.triple.replace('-', "_"), tools.triple.replace('-', "_").to_uppercase());
+        let args = ["build", "--profile", profile, "--package", package, "--target", tools.triple];
+        let mut build = cargo(&args);
+        build
+            .env(format!("CARGO_TARGET_{upper}_LINKER"), tools.linker)
+            .env(format!("CC_{lower}"), tools.compiler)
+            .env(format!("AR_{lower}"), tools.archiver);
+        if !tools.flags.is_empty() {
+            build.env(format!("CARGO_TARGET_{upper}_RUSTFLAGS"), tools.flags);
+        }
+        step(&format!("{package} for {}", self.name()), &mut build)?;
+        Ok(target_dir.join(tools.triple).join(profile).join(package))
+    }
+
     /// Installs what building takes: Debian's packages, Rust's library.
-    pub fn prepare(self) -> Result<()> {
-        let tools = self.tools();
+    fn prepare(self, tools: &Tools) -> Result<()> {
         install(tools.packages)?;
         let mut ask = Command::new("rustc");
         ask.args(["--print", "target-libdir", "--target", tools.triple]).current_dir(root());
@@ -136,37 +188,5 @@ impl Machine {
             &format!("Rust's library for {}", self.name()),
             add.args(["target", "add", tools.triple]).current_dir(root()),
         )
-    }
-
-    /// The target of Rust.
-    pub const fn triple(self) -> &'static str {
-        self.tools().triple
-    }
-
-    /// Builds the program for hosts by a profile of Cargo; where it is.
-    pub fn build(self, profile: &str, target_dir: &Path) -> Result<PathBuf> {
-        let tools = self.tools();
-        self.program("assisted-host", profile, tools.compiler, target_dir)
-    }
-
-    /// Builds the service as it ships; where it is. Its parts in C are compiled for the C library that it is linked with.
-    pub fn build_service(self, target_dir: &Path) -> Result<PathBuf> {
-        self.program("assisted", "release", "musl-gcc", target_dir)
-    }
-
-    fn program(self, package: &str, profile: &str, compiler: &str, target_dir: &Path) -> Result<PathBuf> {
-        let tools = self.tools();
-        let (lower, upper) = (tools.triple.replace('-', "_"), tools.triple.replace('-', "_").to_uppercase());
-        let args = ["build", "--profile", profile, "--package", package, "--target", tools.triple];
-        let mut build = cargo(&args);
-        build
-            .env(format!("CARGO_TARGET_{upper}_LINKER"), tools.linker)
-            .env(format!("CC_{lower}"), compiler)
-            .env(format!("AR_{lower}"), tools.archiver);
-        if !tools.flags.is_empty() {
-            build.env(format!("CARGO_TARGET_{upper}_RUSTFLAGS"), tools.flags);
-        }
-        step(&format!("{package} for {}", self.name()), &mut build)?;
-        Ok(target_dir.join(tools.triple).join(profile).join(package))
     }
 }

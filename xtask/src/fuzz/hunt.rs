@@ -7,8 +7,10 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use assisted_lab_tools::wait::Wait;
+use assisted_lab_tools::wait::child::finish;
 
-use crate::run::{finish, print_line, root, tied};
+use crate::run::{print_line, root, tied};
 
 /// Longest input, in bytes.
 const LONGEST: usize = 64 << 10;
@@ -75,7 +77,8 @@ impl Hunt {
         command.stderr(File::create(&log)?).stdout(File::create("/dev/null")?);
         let mut child = command.spawn().with_context(|| format!("can't start {}", program.display()))?;
         let mut told = Instant::now();
-        let status = finish(&mut child, target, limit + GRACE, || {
+        let mut wait = Wait::new(format!("the hunt in {target}"), log.display(), limit + GRACE).quietly();
+        let status = finish(&mut child, &mut wait, || {
             if told.elapsed() > TOLD {
                 told = Instant::now();
                 let state = fs::read_to_string(&log).unwrap_or_default();
@@ -135,7 +138,8 @@ fn minimise(program: &Path, target: &str, input: &Path, kept: &Path) -> Result<P
     command.arg(input).stderr(File::create("/dev/null")?).stdout(File::create("/dev/null")?);
     let mut child = command.spawn()?;
     // An input that gets no smaller is as good; so is one that takes too long at it.
-    let _ = finish(&mut child, target, SMALLER + GRACE, || {});
+    let mut wait = Wait::new("the find to get smaller", input.display(), SMALLER + GRACE);
+    let _ = finish(&mut child, &mut wait, || {});
     let best = if smaller.exists() { &smaller } else { input };
     let bytes = fs::read(best)?;
     let mut hasher = DefaultHasher::new();
@@ -156,7 +160,8 @@ pub fn keep(program: &Path, target: &str, folders: &Folders) -> Result<()> {
     command.args(["-merge=1", &format!("-timeout={SLOWEST}"), &format!("-rss_limit_mb={LARGEST}")]);
     command.args([&folders.kept, &folders.met]);
     command.stderr(File::create("/dev/null")?).stdout(File::create("/dev/null")?);
-    let status = finish(&mut command.spawn()?, target, FOLDING, || {})?;
+    let mut wait = Wait::new(format!("the inputs of {target}"), folders.met.display(), FOLDING);
+    let status = finish(&mut command.spawn()?, &mut wait, || {})?;
     if !status.success() {
         bail!("the inputs of {target} can't be folded together ({status})");
     }

@@ -21,8 +21,8 @@ pub struct Binary {
     dir: PathBuf,
 }
 
-/// Builds the test programs of packages, or of all; what Cargo tells of them is kept in a file. Benchmarks are built with them where
-/// the compiler lints, which must see them.
+/// Builds the test programs of packages, or of all; what Cargo tells of them is kept in a file. Benchmarks are not built: where the
+/// compiler lints, it sees them in the tests of their crates.
 pub fn compile(packages: &[String], told: &Path) -> Result<Vec<Binary>> {
     // The unit tests of libraries and programs as well. `--lib` would fail where no package has a library.
     let mut command = cargo(&["test", "--no-run", "--tests", "--message-format=json-render-diagnostics"]);
@@ -30,9 +30,6 @@ pub fn compile(packages: &[String], told: &Path) -> Result<Vec<Binary>> {
         [] => command.arg("--workspace"),
         packages => command.args(packages.iter().flat_map(|package| ["--package", package])),
     };
-    if compiler_lints() {
-        command.arg("--benches");
-    }
     let output = File::create(told).with_context(|| format!("can't write {}", told.display()))?;
     if !status(&mut command, Some(output))?.success() {
         bail!("tests don't compile");
@@ -51,8 +48,7 @@ pub fn compiler_lints() -> bool {
 impl Binary {
     fn from_message(message: &Value) -> Option<Self> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let is_bench = message["target"]["kind"][0] == "bench";
-        if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true || is_bench {
+        if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
             return None;
         }
         let dir = PathBuf::from(message["manifest_path"].as_str()?).parent()?.to_owned();
@@ -147,21 +143,16 @@ mod tests {
 
     #[test]
     fn test_programs_are_found_in_what_cargo_tells() {
-        let message_of = |package_id: &str, kind: &str, test: bool| {
+        let message = |package_id: &str, test: bool| {
             json!({
                 "reason": "compiler-artifact", "package_id": package_id, "manifest_path": "/x/lab/Cargo.toml",
-                "target": {"name": "it", "kind": [kind]}, "profile": {"test": test}, "executable": "/x/it-1",
+                "target": {"name": "it", "kind": ["test"]}, "profile": {"test": test}, "executable": "/x/it-1",
             })
         };
-        let message = |package_id: &str, test: bool| message_of(package_id, "test", test);
         let binary = Binary::from_message(&message("path+file:///x/lab#assisted-lab@0.1.0", true)).unwrap();
         assert_eq!((binary.package.as_str(), binary.target.as_str()), ("assisted-lab", "it"));
         assert_eq!((binary.program, binary.dir), ("/x/it-1".into(), "/x/lab".into()));
         assert_eq!(package("path+file:///x/xtask#0.1.0").as_deref(), Some("xtask"));
         assert!(Binary::from_message(&message("path+file:///x/lab#assisted-lab@0.1.0", false)).is_none());
-        assert!(
-            Binary::from_message(&message_of("path+file:///x/lab#assisted-lab@0.1.0", "bench", true))
-                .is_none()
-        );
     }
 }

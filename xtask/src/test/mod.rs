@@ -141,6 +141,7 @@ impl Run {
         let (image, host, judged, papers) = (at(built), at(built), at(built), at(built));
         // Their tests take long, or to build them does; who names some may have meant them.
         let judges = self.everything || !self.names.is_empty();
+        let with_ostree = self.everything || self.names.iter().any(|name| name.contains("ostree"));
         let with_ui = whole || self.packages.iter().any(|package| needs::stages(package).contains(&UI));
         // The programs have the web UI in them.
         let before_programs: &[&str] = if with_ui { &[first, UI] } else { &[first] };
@@ -154,7 +155,9 @@ impl Run {
             self.stage(COREOS_INSTALLER, &[first], Kind::Other, setup::coreos_installer),
             self.stage(S3, &[first], Kind::Other, move || if judges { setup::s3s_fs() } else { Ok(()) }),
             self.stage(LAB_IMAGE, &[PROGRAMS, COREOS_INSTALLER], Kind::Other, move || {
-                setup::lab_image(&image)
+                setup::lab_image(&image)?;
+                // Only what takes long, or is called by its name, boots it.
+                if with_ostree { setup::ostree_image(&image) } else { Ok(()) }
             }),
             self.stage(HOST_PROGRAM, &[PROGRAMS], Kind::Other, move || dist::try_out(&host)),
             self.stage(KAFKA, &[first], Kind::Other, setup::fetch_kafka),

@@ -36,29 +36,33 @@ const fn as_root(package: &'static str, debian: &'static str, stages: &'static [
 pub const NEEDS: &[Needs] = &[
     as_root(
         "assisted-lab-machines",
-        "QEMU, bubblewrap, ignition, docker-registry, chrony, dnsmasq, xorriso and more",
+        "QEMU, bubblewrap, ignition, docker-registry, PostgreSQL, chrony, dnsmasq, xorriso and more",
         &[PYTHON, PROGRAMS, COREOS_INSTALLER, KUBERNETES, CLUSTER_API, LAB_IMAGE, HOST_PROGRAM],
     ),
     as_root("assisted-lab-cluster", "bubblewrap, etcd, ignition-validate", &[PROGRAMS, KUBERNETES]),
-    of("assisted-ui", "Node, npm", &[PYTHON, UI, CHROMIUM, PROGRAMS]),
+    of("assisted-ui", "Node, npm, bind9", &[PYTHON, UI, CHROMIUM, PROGRAMS]),
     of("assisted-simhost", "PostgreSQL", &[PROGRAMS]),
     of("assisted-lab", "", &[PROGRAMS]),
-    as_root("assisted", "PostgreSQL, docker-registry, xorriso, bubblewrap, prometheus", &[PYTHON, PROGRAMS]),
+    as_root(
+        "assisted",
+        "PostgreSQL, docker-registry, xorriso, bubblewrap, prometheus, e2fsprogs",
+        &[PYTHON, PROGRAMS],
+    ),
     as_root("assisted-host", "podman, bubblewrap, docker-registry, busybox-static, ignition, curl", &[]),
     as_root(
         "assisted-package",
-        "podman, catatonit, skopeo, bubblewrap, docker-registry, bash-static, busybox-static, systemd, make, etcd, \
-         Node, npm",
+        "podman, catatonit, skopeo, bubblewrap, docker-registry, bash-static, busybox-static, systemd, mmdebstrap, make, \
+         etcd, Node, npm",
         &[UI, PROGRAMS, HOST_PROGRAM, KUBERNETES],
     ),
     of("assisted-controller", "etcd", &[KUBERNETES]),
     of("assisted-installer", "etcd", &[PROGRAMS, KUBERNETES]),
     of("assisted-crd", "etcd", &[KUBERNETES]),
-    of("assisted-kubeapi", "etcd", &[PROGRAMS, KUBERNETES]),
+    as_root("assisted-kubeapi", "bubblewrap, etcd, iproute2, xorriso", &[PROGRAMS, KUBERNETES]),
     of("assisted-capi", "etcd, docker-registry, ignition-validate, jq", &[KUBERNETES, CLUSTER_API]),
     of(
         "assisted-service",
-        "PostgreSQL, bind9, docker-registry, ignition-validate, prometheus, Java",
+        "PostgreSQL, bind9, docker-registry, ignition-validate, jq, prometheus, Java",
         &[PYTHON, KAFKA],
     ),
     of("assisted-sink", "Java, Maven", &[KAFKA]),
@@ -68,6 +72,7 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-testkit", "PostgreSQL, docker-registry, etcd", &[KUBERNETES]),
     of("assisted-bmc", "", &[PYTHON]),
     of("assisted-blob", "", &[PYTHON, S3]),
+    of("assisted-api", "", &[PYTHON]),
     of("assisted-dns", "bind9", &[PYTHON]),
     as_root("assisted-agent", "chrony, dnsmasq, fio, iproute2", &[]),
     of("assisted-release", "docker-registry", &[]),

@@ -70,36 +70,40 @@ pub fn skips(file: &Path) -> Vec<Skip> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub test: String,
-    /// The beginning of what it said when it panicked, with the place.
+    /// The beginning and the end of what it said when it panicked, with the place.
     pub why: Vec<String>,
 }
 
-/// How many lines of a failure's reason are told at the end of a run, and how many characters of each.
+/// How many lines of a failure's beginning, and of its end, are told at the end of a run, and how many characters of each.
 const WHY_LINES: usize = 8;
 const WHY_WIDTH: usize = 240;
 
 /// The tests that failed in a program that has printed this.
 pub fn failures(output: &str) -> Vec<Failure> {
     let mut failures: Vec<Failure> = Vec::new();
-    // Lines of the panic that is read.
-    let mut left = 0;
+    let mut in_panic = false;
     for line in output.lines() {
         if let Some(test) = line.strip_prefix("---- ").and_then(|line| line.strip_suffix(" stdout ----")) {
             failures.push(Failure { test: test.to_owned(), why: Vec::new() });
-            left = 0;
+            in_panic = false;
         } else if let Some(failure) = failures.last_mut() {
             if line.contains(" panicked at ") && failure.why.is_empty() {
-                left = WHY_LINES;
+                in_panic = true;
             } else if ["stack backtrace:", "note: run with", "failures:"]
                 .iter()
                 .any(|end| line.starts_with(end))
             {
-                left = 0;
+                in_panic = false;
             }
-            if left > 0 {
-                left -= 1;
+            if in_panic && !line.is_empty() {
                 failure.why.push(line.chars().take(WHY_WIDTH).collect());
             }
+        }
+    }
+    for Failure { why, .. } in &mut failures {
+        if let Some(left_out) = why.len().checked_sub(2 * WHY_LINES).filter(|lines| *lines > 1) {
+            let gap = format!("… {left_out} more lines, in the log …");
+            why.splice(WHY_LINES..WHY_LINES + left_out, [gap]);
         }
     }
     failures
@@ -134,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_with_the_beginning_of_its_reason() {
+    fn a_failure_is_told_with_both_ends_of_its_reason() {
         let long = (0..20).map(|line| format!("{line}{}\n", "x".repeat(300))).collect::<String>();
         let output = format!(
             "test a::b ... FAILED\n\nfailures:\n\n---- a::b stdout ----\nits own words\n\n\
@@ -144,8 +148,10 @@ mod tests {
         let [first, second] = failures(&output).try_into().unwrap();
         let why = ["thread 'a::b' (7) panicked at a.rs:1:2:", "no luck"].map(str::to_owned).to_vec();
         assert_eq!(first, Failure { test: "a::b".into(), why });
-        assert_eq!((second.test.as_str(), second.why.len()), ("c", WHY_LINES));
+        assert_eq!((second.test.as_str(), second.why.len()), ("c", 2 * WHY_LINES + 1));
         assert_eq!(second.why[1].len(), WHY_WIDTH);
+        assert_eq!(second.why[WHY_LINES], "… 5 more lines, in the log …");
+        assert!(second.why[2 * WHY_LINES].starts_with("19x"), "{second:?}");
     }
 
     #[test]

@@ -1,24 +1,16 @@
 //! What to do about rules of image mode: a check asks rules, which stand in files of their own and make their faults of a text and a
 //! remedy. A remedy is a whole sentence and ends with a full stop; the text of a fault does not.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
+use super::functions::{Function, Functions, reached};
 use super::{plain, read};
 
 const FOLDER: &str = "crates/core/src/layering";
 const FILES: [&str; 4] = ["cluster_rules", "host_rules", "machine_os_config", "upload"];
-
-/// What is known of functions of one name.
-#[derive(Default)]
-struct Function {
-    remedies: Vec<String>,
-    calls: BTreeSet<String>,
-}
-
-type Functions = BTreeMap<String, Function>;
 
 /// The remedies of the rules that a check asks.
 pub(super) fn remedies(source: &str, function: &str) -> Result<Vec<String>> {
@@ -30,23 +22,6 @@ pub(super) fn remedies(source: &str, function: &str) -> Result<Vec<String>> {
         read_functions(&read(&format!("{FOLDER}/{file}.rs"))?, &mut rules)?;
     }
     Ok(reached(check, &rules))
-}
-
-/// The remedies of all that a function calls, each once.
-fn reached(check: &Function, rules: &Functions) -> Vec<String> {
-    let mut remedies: Vec<String> = Vec::new();
-    let mut seen = BTreeSet::new();
-    let mut open: Vec<&String> = check.calls.iter().rev().collect();
-    while let Some(name) = open.pop() {
-        let Some(rule) = rules.get(name).filter(|_| seen.insert(name)) else { continue };
-        for remedy in &rule.remedies {
-            if !remedies.contains(remedy) {
-                remedies.push(remedy.clone());
-            }
-        }
-        open.extend(rule.calls.iter().rev());
-    }
-    remedies
 }
 
 fn read_functions(source: &str, functions: &mut Functions) -> Result<()> {

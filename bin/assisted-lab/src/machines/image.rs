@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use assisted_console::output::{bytes, show, table};
 use assisted_console::{Failure, Global};
-use assisted_lab_machines::image::{Image, Step};
+use assisted_lab_machines::image::{Image, Kind, Step};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
@@ -28,11 +28,30 @@ pub struct Build {
     /// The coreos-installer that goes into the image [default: the one that `cargo xtask setup` built]
     #[arg(long, value_name = "FILE")]
     coreos_installer: Option<PathBuf>,
+    #[command(flatten)]
+    which: Which,
 }
 
 /// Show where the image is, and its files
 #[derive(Args, Debug)]
-pub struct Show {}
+pub struct Show {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Which of the images is meant.
+#[derive(Args, Debug)]
+struct Which {
+    /// The image for image mode: what it writes onto disks is an ostree system
+    #[arg(long)]
+    ostree: bool,
+}
+
+impl Which {
+    fn kind(&self) -> Kind {
+        if self.ostree { Kind::Ostree } else { Kind::Plain }
+    }
+}
 
 /// A file of the image.
 #[derive(Serialize)]
@@ -47,7 +66,7 @@ impl Command {
     pub fn run(self, global: &Global) -> Result<(), Failure> {
         let image = match self {
             Self::Build(build) => build.run()?,
-            Self::Show(Show {}) => Image::find().map_err(Failure::refused)?,
+            Self::Show(show) => Image::find(show.which.kind()).map_err(Failure::refused)?,
         };
         show(global.output, &rows(&image), |rows| {
             table(
@@ -61,13 +80,14 @@ impl Command {
 
 impl Build {
     fn run(self) -> Result<Image, Failure> {
-        let dir = self.dir.map_or_else(Image::default_dir, Ok).map_err(Failure::refused)?;
+        let kind = self.which.kind();
+        let dir = self.dir.map_or_else(|| Image::default_dir(kind), Ok).map_err(Failure::refused)?;
         let installer = match self.coreos_installer {
             Some(installer) => installer,
             None => assisted_lab_tools::coreos_installer().map_err(Failure::refused)?,
         };
         report(&format!("building into {}; the log is build.log beside it", dir.display()));
-        Image::build(&dir, &installer, |Step { what, took }| {
+        Image::build(kind, &dir, &installer, |Step { what, took }| {
             report(&format!("{what}: {:.1} s", took.as_secs_f64()));
         })
         .map_err(Failure::refused)

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use assisted_console::output::{line_if_read, show, table};
 use assisted_console::{Failure, Global};
-use assisted_lab_machines::up::{Boots, Fault, Lab, LabError, Operator, Plan, Rack, Record, Topology, Until};
+use assisted_lab_machines::up::{
+    Boots, Fault, Lab, LabError, Operator, Plan, Rack, Record, Replicas, Topology, Until,
+};
 use clap::{Args, ValueEnum};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -60,8 +62,25 @@ pub struct Up {
     #[arg(long = "operator", value_name = "NAME[=fails|=missing]")]
     operators: Vec<Operator>,
     /// Install the cluster in image mode: the Containerfile of all pools' images, which begins with FROM configs AS final
-    #[arg(long, value_name = "CONTAINERFILE", requires = "namespaces")]
+    #[arg(long, value_name = "CONTAINERFILE", conflicts_with = "machines")]
     image_mode: Option<PathBuf>,
+    /// In image mode, build the image of workers on a control plane node, once the cluster is there; with machines of namespaces
+    #[arg(long, requires = "image_mode")]
+    workers_in_cluster: bool,
+    /// In image mode, have nodes start in the release's image first and switch to their own; with machines of namespaces, without workers
+    #[arg(long, requires = "image_mode")]
+    switch: bool,
+    /// Serve with so many replicas behind one address, on a PostgreSQL and a bucket, instead of one service on SQLite
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=9), requires = "database", conflicts_with_all = [
+        "hub", "cluster_api",
+    ])]
+    replicas: Option<u16>,
+    /// The PostgreSQL of the replicas, at a socket of this computer
+    #[arg(long, value_name = "URL", requires = "replicas")]
+    database: Option<String>,
+    /// Kill one replica after the other, each after so long a time of the installation, and start it again
+    #[arg(long, value_name = "SECONDS", requires = "replicas", value_parser = clap::value_parser!(u64).range(1..))]
+    kill_replica_every: Option<u64>,
     /// How far to go
     #[arg(long, value_enum, default_value = "installed", value_name = "STATUS")]
     until: Until,
@@ -142,6 +161,8 @@ impl Up {
 
     fn plan(self, stop: Arc<AtomicBool>) -> Result<Plan, Failure> {
         let own = std::env::current_exe().map_err(|error| Failure::Refused(error.to_string()))?;
+        let killed_every = self.kill_replica_every.map(Duration::from_secs);
+        let replicas = self.replicas.zip(self.database);
         let beside = own.parent().map(PathBuf::from).unwrap_or_default();
         Ok(Plan {
             topology: self.topology,
@@ -158,8 +179,11 @@ impl Up {
             program: beside.join("assisted"),
             host_programs: self.host_programs.unwrap_or(beside),
             faults: self.faults,
+            replicas: replicas.map(|(count, database)| Replicas { count, database, killed_every }),
             operators: self.operators,
             containerfile: self.image_mode,
+            workers_in_cluster: self.workers_in_cluster,
+            switches: self.switch,
             until: self.until,
             limit: Duration::from_secs(self.limit * 60),
             stop,

@@ -12,6 +12,8 @@ use assisted_wire::operator::OperatorCreateParams;
 use assisted_wire::platform::{Platform, PlatformType};
 use clap::{Args, Subcommand};
 
+#[cfg(feature = "kubernetes")]
+use super::apply;
 use super::common::{Context, host_name, role};
 use super::image_mode::{self, ImageMode};
 use super::validation::{self, Validation};
@@ -68,6 +70,13 @@ pub enum Command {
         /// Id, beginning of an id, or name
         cluster: String,
     },
+    // Manifests are of more than clusters: who looks for these commands here finds them all the same.
+    #[cfg(feature = "kubernetes")]
+    #[command(hide = true)]
+    Apply(Box<apply::Apply>),
+    #[cfg(feature = "kubernetes")]
+    #[command(hide = true)]
+    Diff(apply::Diff),
 }
 
 /// Settings that can be given at creation and later.
@@ -218,6 +227,10 @@ impl Command {
                 let id = context.cluster(&cluster).await?.id;
                 display(context, &context.client.reset_cluster(id).await?).await
             }
+            #[cfg(feature = "kubernetes")]
+            Self::Apply(apply) => Box::pin(apply.run(context)).await,
+            #[cfg(feature = "kubernetes")]
+            Self::Diff(diff) => Box::pin(diff.run(context)).await,
         }
     }
 }

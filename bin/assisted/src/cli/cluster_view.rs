@@ -44,6 +44,13 @@ impl View {
         self.cluster.as_ref()
     }
 
+    /// What is built of the images of nodes right now, as the host that builds tells it.
+    pub fn image_build(&self) -> Option<&str> {
+        let told = self.hosts.values().filter_map(|host| host.progress.as_ref());
+        let mut told = told.map(|progress| progress.progress_info.as_str());
+        told.find(|info| info.starts_with("Building OS image "))
+    }
+
     /// Updates the view by a change; the line to print about it, if it is worth one.
     pub fn apply(&mut self, change: Change) -> Option<String> {
         match change {
@@ -255,6 +262,18 @@ mod tests {
             host,
             "m\u{fffd}[0m master installing-in-progress 2/2 Writing image to disk (45%) ████████████░░░░░░░░ 60% 12s"
         );
+    }
+
+    #[test]
+    fn the_build_of_an_image_is_told_by_its_host() {
+        let mut view = View::new(ID.parse().unwrap());
+        view.apply(host(Some(ID), NOW, 60));
+        assert_eq!(view.image_build(), None);
+        let Change::Host(mut builder) = host(Some(ID), NOW, 60) else { panic!("no host") };
+        let told = "Building OS image for pool master: STEP 7/12 (58%)";
+        builder.progress.as_mut().unwrap().progress_info = told.to_owned();
+        view.apply(Change::Host(builder));
+        assert_eq!(view.image_build(), Some(told));
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl Wait {
                 bar.suspend(|| report(cluster));
             }
             bar.set_position(percentage(cluster));
-            bar.set_message(printable(&cluster.status_info));
+            bar.set_message(printable(view.image_build().unwrap_or(&cluster.status_info)));
             has_begun |= cluster.status == ClusterStatus::PreparingForInstallation;
             if is_over(cluster, self.until, has_begun)? {
                 bar.finish_and_clear();

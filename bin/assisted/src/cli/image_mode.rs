@@ -63,7 +63,8 @@ pub async fn of_cluster(client: &Client, cluster: &Cluster) -> Result<String, Fa
 
 fn describe(state: &LayeringState) -> String {
     let rows = state.builds.iter().map(|build| {
-        let told = build.error.as_ref().or(build.image.as_ref()).or(build.step.as_ref());
+        // What is done right now, or waited for, goes before what there is.
+        let told = build.error.as_ref().or(build.step.as_ref()).or(build.image.as_ref());
         [
             build.pool.to_string(),
             build.location.to_string(),
@@ -91,6 +92,41 @@ mod tests {
         let read: Value = serde_json::from_str(&made).unwrap();
         assert_eq!(read, json!({"fips": true, "onClusterLayering": {"mode": "Enabled"}}));
         assert!(with("[", json!({})).is_err());
+    }
+
+    #[test]
+    fn each_pools_build_is_a_row() {
+        let build = |pool: &str, more: Value| {
+            let mut build = json!({"pool": pool, "location": "bootstrap", "state": "building", "attempt": 2, "percent": 58});
+            for (name, value) in more.as_object().unwrap() {
+                build[name] = value.clone();
+            }
+            build
+        };
+        let told = |builds: [Value; 2]| {
+            let state = json!({
+                "enabled": true, "registry_type": "Embedded", "rollout": "Deploy", "status": "building",
+                "status_info": "Building image for pool master", "adopted": false, "builds": builds,
+            });
+            let text = describe(&serde_json::from_value(state).unwrap());
+            let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+            text.lines().map(words).collect::<Vec<_>>()
+        };
+        let lines = told([
+            build("master", json!({"step": "STEP 7/12: RUN x"})),
+            build(
+                "worker",
+                json!({"state": "failed", "error": "no such package", "step": "STEP 1/2", "percent": 40}),
+            ),
+        ]);
+        assert_eq!(lines[0], "image mode: building: Building image for pool master");
+        assert_eq!(lines[3], "master bootstrap building 58% 2 STEP 7/12: RUN x");
+        assert_eq!(lines[4], "worker bootstrap failed 40% 2 no such package");
+        let waits = json!({"state": "ready", "percent": 100, "image": "api-int.c.d/ocl/os@sha256:1", "step": "not seeded"});
+        let adopted = json!({"state": "ready", "percent": 100, "image": "api-int.c.d/ocl/os@sha256:1", "adopted": true});
+        let lines = told([build("master", waits), build("worker", adopted)]);
+        assert_eq!(lines[3], "master bootstrap ready 100% 2 not seeded");
+        assert_eq!(lines[4], "worker bootstrap ready 100% 2 api-int.c.d/ocl/os@sha256:1");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use assisted_seal::{Key, KeyFile, Keyring, Keys, SealedFile};
 use assisted_store::Store;
 use clap::Subcommand;
 
+use super::progress;
 use crate::serve::secrets::key_file;
 use crate::serve::storage::StorageArgs;
 use crate::serve::{files, identity};
@@ -85,8 +86,12 @@ impl KeyTools {
     /// Seals everything that is not sealed with the newest key, until nothing is left.
     async fn seal(&self) -> Result<(), Failure> {
         for _ in 0..MOST_ROUNDS {
-            let rows = self.store.seal_rows().await.map_err(Failure::refused)?;
-            let mut files = self.blob.seal_files().await.map_err(Failure::refused)?;
+            let sealed = async {
+                let rows = self.store.seal_rows().await.map_err(Failure::refused)?;
+                let files = self.blob.seal_files().await.map_err(Failure::refused)?;
+                Ok::<_, Failure>((rows, files))
+            };
+            let (rows, mut files) = Box::pin(progress::during("seals what is there anew", sealed)).await?;
             files += u64::from(self.token_key.reseal(&self.ring).map_err(Failure::refused)?);
             if rows + files == 0 {
                 return self.store.sealing_done().await.map_err(Failure::refused);

@@ -89,6 +89,9 @@ pub fn report(all: &[Validation]) -> String {
         table(["STATUS", "VALIDATION", "FOUND"], open.iter().map(row)) + "\n"
     };
     text.push_str(&format!("{} of {} validations hold.", holding.len(), all.len()));
+    if !open.is_empty() {
+        text.push_str(" `assisted explain VALIDATION` tells the causes of one, and what to do about each.");
+    }
     for validation in open.iter().filter(|validation| !validation.remedy.is_empty()) {
         let explanation = facts(&[
             ("measured", validation.measured.clone()),
@@ -119,7 +122,8 @@ mod tests {
         let lines: Vec<_> = text.lines().collect();
         assert!(lines[1].starts_with("failure") && lines[1].contains("has-min-memory"), "{text}");
         assert!(lines[2].starts_with("pending"), "{text}");
-        assert_eq!(lines[3], "1 of 3 validations hold.");
+        assert!(lines[3].starts_with("1 of 3 validations hold. `assisted explain VALIDATION`"), "{text}");
+        assert!(report(&read(INFO)[..1]).ends_with("1 of 1 validations hold."));
         let explanation =
             "\n\nhas-min-memory\n  measured    4.00 GiB\n  required    8.00 GiB\n  what to do  Add memory.";
         assert!(text.ends_with(explanation), "{text}");

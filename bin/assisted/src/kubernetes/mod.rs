@@ -6,6 +6,7 @@ mod controller;
 mod service_operator;
 mod webhook;
 
+use std::ffi::OsString;
 use std::io::BufReader;
 
 use anyhow::Result;
@@ -28,6 +29,15 @@ pub const NAMES: [(&str, &str); 5] = [
     ("agent-based-installer-register-cluster-and-infraenv", agent_client::NAME),
     ("assisted-installer-controller", "controller"),
 ];
+
+/// Exit code for arguments that say nothing that can be done. The units of an agent-based installer's ISO know 0 and 1 alone
+/// (running §10.1).
+pub fn usage_code(arguments: &[OsString]) -> u8 {
+    match arguments.get(1) {
+        Some(command) if command == agent_client::NAME => 1,
+        _ => 2,
+    }
+}
 
 /// What is run in a cluster, or beside one.
 #[derive(Subcommand)]

@@ -13,9 +13,9 @@ use assisted_kubeapi::admission::rotator::{CertificateRotator, Configurations};
 use assisted_kubeapi::admission::server::serve;
 use assisted_kubeapi::admission::tls::{Certified, Files, Protocols, server_config};
 use clap::{Args, ValueEnum};
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::listener::bind;
 use crate::serve::log;
 use crate::signals::StopSignals;
 
@@ -109,8 +109,7 @@ impl Webhook {
         let tls = server_config(Arc::clone(&certified), &protocols)?;
         let client = assisted_kube::client::from_environment(SILENCE).await?;
         let address = SocketAddr::new(self.bind_address, self.secure_port);
-        let listener =
-            TcpListener::bind(address).await.with_context(|| format!("can't listen on {address}"))?;
+        let listener = bind(address).await.with_context(|| format!("can't listen on {address}"))?;
 
         let stop = CancellationToken::new();
         let certificate = match (&self.tls_cert_file, &self.tls_private_key_file) {

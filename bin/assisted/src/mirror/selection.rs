@@ -16,7 +16,7 @@ use assisted_wire::secret::Secret;
 use clap::Args;
 
 use super::plan::{Plan, Selection};
-use crate::cli::Context;
+use crate::cli::{Context, progress};
 
 /// Options that select what is to be installed.
 #[derive(Args, Debug)]
@@ -61,7 +61,8 @@ impl SelectionArgs {
             None => self.selection(&policy)?,
         };
         let session = access.registries.session(self.pull_secret()?);
-        Plan::of(&selection, &policy, access, &session).await
+        let plan = Plan::of(&selection, &policy, access, &session);
+        Box::pin(progress::during("reads the release", plan)).await
     }
 
     fn selection(&self, policy: &Policy) -> Result<Selection, Failure> {

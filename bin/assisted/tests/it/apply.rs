@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use assisted_testkit::oci::{self, OPENSHIFT_INSTALL};
+use assisted_testkit::{Access, DockerRegistry};
 use serde_json::{Value, json};
 
+use crate::openshift::registries_conf;
 use crate::service::{Service, follow, text};
 
 fn examples() -> PathBuf {
@@ -81,6 +84,12 @@ fn a_folder_becomes_a_cluster_and_stays_one() {
     assert_eq!(changed[0]["details"], json!(["cluster_networks", "manifest banner.yaml"]));
     assert_eq!(changed[1]["details"], json!(["image_type"]));
     assert_eq!(became(&apply(&other, &[])), [(cluster, "unchanged"), (infra_env, "unchanged")]);
+    // Who looks for it among the commands of clusters finds it there.
+    assert_eq!(
+        became(&service.json(&["cluster", "apply", "-f", &other])),
+        [(cluster, "unchanged"), (infra_env, "unchanged")]
+    );
+    assert_eq!(text(&service.cli(&["cluster", "diff", "-f", &other]).stdout), "nothing differs\n");
     let table = text(&service.cli(&["apply", "-f", &other]).stdout);
     assert!(table.starts_with("OBJECT") && table.contains("unchanged"), "{table}");
 }
@@ -108,7 +117,7 @@ fn what_is_wrong_is_told_before_anything_is_done() {
         (&[("imageType: minimal-iso", "imageType: tape")], "spec.imageType"),
         (
             &[("imageType: minimal-iso", "mirrorRegistryRef: {name: a, namespace: b}")],
-            "mirrorRegistryRef can't be set",
+            "there is no ConfigMap a in the namespace b",
         ),
     ] {
         let folder = copied(&service, changes);
@@ -126,11 +135,64 @@ fn what_is_wrong_is_told_before_anything_is_done() {
     }
     let clusters = service.json(&["cluster", "list"]);
     assert!(clusters.as_array().unwrap().is_empty(), "{clusters}");
-    // A release that the service does not know.
+    // A release that the service does not know, where none is read.
+    let service = Service::simulating();
     let folder = copied(&service, &[("ocp-release:4.22.9-x86_64", "ocp-release:1.2.3")]);
     let output = service.cli(&["apply", "-f", &folder]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("no release image has the URL"), "{output:?}");
+    assert!(text(&output.stderr).contains("v2ReadReleaseImage"), "{output:?}");
+    let clusters = service.json(&["cluster", "list"]);
+    assert!(clusters.as_array().unwrap().is_empty(), "{clusters}");
+}
+
+#[test]
+fn a_release_that_nobody_configured_is_read_and_mirrors_are_those_of_the_objects() {
+    let images = tempfile::tempdir().unwrap();
+    let registry = DockerRegistry::start(images.path(), &Access::default()).unwrap();
+    let conf = images.path().join("registries.conf");
+    std::fs::write(&conf, registries_conf(&registry.name())).unwrap();
+    let service = Service::installing(&conf);
+    let mirrors = "mirrorRegistryRef: {name: mirrors, namespace: site}";
+    let folder = copied(
+        &service,
+        &[
+            ("ocp-release:4.22.9-x86_64", "ocp-release:4.22.77-x86_64"),
+            ("  imageSetRef:", &format!("  {mirrors}\n  imageSetRef:")),
+            ("imageType: minimal-iso", &format!("imageType: minimal-iso\n  {mirrors}")),
+        ],
+    );
+    let set = |mirror: &str| {
+        let conf =
+            format!("[[registry]]\nlocation = 'quay.io/a'\n[[registry.mirror]]\nlocation = '{mirror}/a'\n");
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mirrors", "namespace": "site"},
+                            "data": {"registries.conf": conf}});
+        std::fs::write(Path::new(&folder).join("mirrors.json"), object.to_string()).unwrap();
+    };
+    set("own.lab");
+    let early = service.cli(&["apply", "-f", &folder]);
+    assert_eq!(early.status.code(), Some(1), "{early:?}");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(oci::push_release(&registry, "4.22.77", OPENSHIFT_INSTALL.as_bytes())).unwrap();
+
+    let apply = || service.json(&["apply", "-f", &folder]);
+    let (cluster, infra_env) = ("ClusterDeployment site/rack", "InfraEnv site/rack");
+    let created = apply();
+    assert_eq!(became(&created), [(cluster, "created"), (infra_env, "created")]);
+    for object in created.as_array().unwrap() {
+        assert!(object["details"].as_array().unwrap().contains(&json!("mirror_registry")), "{object}");
+    }
+    let shown = service.json(&["cluster", "show", "rack"]);
+    assert_eq!(shown["openshift_version"], "4.22.77");
+    assert_eq!(became(&apply()), [(cluster, "unchanged"), (infra_env, "unchanged")]);
+    set("other.lab");
+    let compared = service.cli(&["diff", "-f", &folder]);
+    assert_eq!(compared.status.code(), Some(1), "{compared:?}");
+    let changed = apply();
+    assert_eq!(became(&changed), [(cluster, "changed"), (infra_env, "changed")]);
+    assert_eq!(
+        [&changed[0]["details"], &changed[1]["details"]],
+        [&json!(["mirror_registry"]), &json!(["mirror_registry"])]
+    );
 }
 
 /// The examples as three simulated hosts need them.

@@ -163,7 +163,7 @@ fn validations_are_explained_or_at_least_shown() {
         .unwrap();
     let told = text(&shown.stdout);
     assert!(shown.status.success(), "{}", text(&shown.stderr));
-    assert!(told.contains("The base domain is undefined.") && !told.contains("what to do"), "{told}");
+    assert!(told.contains("The base domain is undefined.") && !told.contains("  what to do  "), "{told}");
 }
 
 /// A service that answers some paths, and 404 for all others.

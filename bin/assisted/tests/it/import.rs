@@ -4,30 +4,41 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
-use assisted_testkit::Postgres;
+use assisted_base::http::Trust;
+use assisted_blob::{Blob, Key, S3};
+use assisted_testkit::{AwsServer, Postgres};
 use serde_json::{Value, json};
 use tokio_postgres::NoTls;
 
 use crate::images;
 use crate::secrets::ask;
-use crate::service::{Service, text};
+use crate::service::{Service, peak_memory_of, text};
 
 /// The tables of the replaced service, and an installation in them.
 pub const SCHEMA: &str = include_str!("../../../../crates/import/tests/data/schema.sql");
 pub const FILL: &str = include_str!("../../../../crates/import/tests/data/fill.sql");
 
 fn theirs() -> String {
+    theirs_with("")
+}
+
+/// The same, changed by further statements.
+fn theirs_with(changes: &str) -> String {
     let address = Postgres::start().unwrap().create_database().unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
+    wait_for(async {
         let (client, connection) = tokio_postgres::connect(&address, NoTls).await.unwrap();
         let connection = tokio::spawn(connection);
-        client.batch_execute(&format!("{SCHEMA}{FILL}")).await.unwrap();
+        client.batch_execute(&format!("{SCHEMA}{FILL}{changes}")).await.unwrap();
         drop(client);
         connection.await.unwrap().unwrap();
     });
     address
+}
+
+fn wait_for<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
 fn import(dir: &Path, args: &[&str]) -> Output {
@@ -68,6 +79,238 @@ fn a_service_is_taken_over_with_the_hosts_that_poll() {
     let told = import(service.dir.path(), &["--from", &theirs]);
     assert!(text(&told.stderr).contains("another service is at work"), "{}", text(&told.stderr));
     assert!(!service.log().contains("fence-secret"), "{}", service.log());
+}
+
+#[test]
+fn files_come_out_of_a_bucket() {
+    let (theirs, dir, server) = (theirs(), tempfile::tempdir().unwrap(), AwsServer::shared().unwrap());
+    let (cluster, name) = ("10000000-0000-4000-8000-000000000007", "of-the-replaced-service");
+    let place = S3 {
+        endpoint: server.parse().unwrap(),
+        region: "us-east-1".to_owned(),
+        bucket: name.to_owned(),
+        access_key: "me".to_owned(),
+        secret_key: "hush-bucket".into(),
+        create: true,
+        trust: Trust::System,
+    };
+    wait_for(async {
+        let bucket = Blob::bucket(place).await.unwrap();
+        for file in ["kubeconfig", "logs/controller/logs.tar.gz", "manifests/openshift/a.yaml"] {
+            bucket.put(&Key::new(format!("{cluster}/{file}")).unwrap(), "clusters: []").await.unwrap();
+        }
+    });
+    let import = |bucket: &str, endpoint: &str| {
+        let place = format!("s3://{bucket}");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
+        command.args(["import", "--from", &theirs, "--files", &place, "--s3-endpoint-url", endpoint]);
+        command.args(["--s3-region", "us-east-1", "-o", "json"]).current_dir(dir.path());
+        command.env("ASSISTED_DATA_DIR", dir.path()).env("ASSISTED_IMPORT_ACCESS_KEY_ID", "me");
+        command.env("ASSISTED_IMPORT_SECRET_ACCESS_KEY", "hush-bucket").output().unwrap()
+    };
+    // A bucket of the other service is not made here, and one that is not there is no empty one.
+    let refused = import("of-nobody", &server);
+    let told = text(&refused.stderr);
+    assert!(!refused.status.success() && told.contains("the bucket of --files can't be used"), "{told}");
+    assert!(!told.contains("hush-bucket"), "{told}");
+
+    for (taken, there) in [(3, 0), (0, 3)] {
+        let came = import(name, &server);
+        assert!(came.status.success(), "{}", text(&came.stderr));
+        let report: Value = serde_json::from_slice(&came.stdout).unwrap();
+        assert_eq!(report["counts"]["files"], json!({"taken": taken, "there": there, "left": 0}), "{report}");
+    }
+    let service = Service::on_with_env(dir, &[("GENERATOR", "simulation")]);
+    let got = service.cli(&["cluster", "download", cluster, "kubeconfig", "--to", "kubeconfig.yaml"]);
+    assert!(got.status.success(), "{}\n{}", text(&got.stderr), service.log());
+    let kept = std::fs::read_to_string(service.dir.path().join("kubeconfig.yaml")).unwrap();
+    assert_eq!(kept, "clusters: []");
+}
+
+/// Two clusters in the middle: of `cluster-17` the control plane starts from its disks, `cluster-18` waits for its operators. As if that had
+/// begun just now: how long it may take goes on.
+const UNDER_WAY: &str = "
+    update clusters set install_started_at = now(), status_updated_at = now(), updated_at = now(),
+        progress_finalizing_stage_started_at = case when status = 'finalizing' then now() end
+        where name in ('cluster-17', 'cluster-18');
+    update hosts set status = 'installing-in-progress', status_info = '', progress_progress_info = '',
+        progress_current_stage = case when bootstrap then 'Waiting for control plane' else 'Rebooting' end
+        where cluster_id = uid(1, 17);
+    update hosts set status = 'installed', status_info = '', progress_progress_info = '', progress_current_stage = 'Done'
+        where cluster_id = uid(1, 18);
+    update hosts set checked_in_at = now(), registered_at = now(), status_updated_at = now(), updated_at = now(),
+        progress_stage_started_at = now(), progress_stage_updated_at = now()
+        where cluster_id in (uid(1, 17), uid(1, 18));
+";
+
+/// What its installer has made for a cluster.
+const NO_INGRESS: &str = r#"{"apiVersion":"v1","kind":"Config","clusters":[{"name":"c","cluster":{"server":
+    "https://api.c.example.com:6443","certificate-authority-data":""}}],"contexts":[],"users":[],"current-context":"admin"}"#;
+const CA: &str = include_str!("../../../../crates/service/tests/data/ca.pem");
+
+/// Waits until a cluster has a status.
+fn until_status(service: &Service, path: &str, status: &str) -> Value {
+    let limit = Instant::now() + Duration::from_secs(60);
+    loop {
+        let shown: Value = serde_json::from_str(&done(service, "GET", path, &Value::Null)).unwrap();
+        if shown["status"] == status {
+            return shown;
+        }
+        assert!(Instant::now() < limit, "not {status}: {shown:#}\n{}", service.log());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Thirty times as much, with inventories as long as those of machines with many disks.
+const LARGE: &str = "
+    create function later(id text, k int) returns text language sql immutable as
+        $$ select case when id = '' then '' else left(id, 24) || lpad((right(id, 12)::int + k * 10000)::text, 12, '0') end $$;
+    insert into infra_envs select r.* from infra_envs e, generate_series(1, 30) k, jsonb_populate_record(e, jsonb_build_object(
+        'id', later(e.id, k), 'cluster_id', later(e.cluster_id, k), 'name', e.name || '-' || k)) r;
+    insert into hosts select r.* from hosts h, generate_series(1, 30) k, jsonb_populate_record(h, jsonb_build_object(
+        'id', later(h.id, k), 'cluster_id', later(h.cluster_id, k), 'infra_env_id', later(h.infra_env_id, k),
+        'inventory', case when h.inventory like '{%' then (h.inventory::jsonb || jsonb_build_object('disks', (
+            select jsonb_agg(jsonb_build_object('name', 'sd' || d, 'size_bytes', 120000000000, 'smart', repeat('smart ', 150)))
+            from generate_series(1, 12) d)))::text else h.inventory end)) r
+        where exists (select from infra_envs e where e.id = h.infra_env_id) and h.cluster_id is distinct from uid(1, 200);
+    insert into events select r.* from events v, generate_series(1, 30) k, jsonb_populate_record(v, jsonb_build_object(
+        'id', v.id + k * 100000, 'cluster_id', later(v.cluster_id, k), 'host_id', later(v.host_id, k),
+        'infra_env_id', later(v.infra_env_id, k))) r
+        where v.cluster_id is distinct from uid(1, 999);
+    insert into clusters select r.* from clusters c, generate_series(1, 30) k, jsonb_populate_record(c, jsonb_build_object(
+        'id', later(c.id, k), 'name', c.name || '-' || k)) r
+        where c.deleted_at is null;
+    do $$ declare t text; begin
+        foreach t in array array['cluster_networks', 'service_networks', 'machine_networks', 'api_vips', 'ingress_vips',
+            'monitored_operators'] loop
+            execute format('insert into %1$I select r.* from %1$I o, generate_series(1, 30) k,
+                jsonb_populate_record(o, jsonb_build_object(''cluster_id'', later(o.cluster_id, k))) r', t);
+        end loop;
+    end $$;
+";
+
+/// Takes all of it over into a folder and the database that may be named: the report, and the most memory that was held, in KiB.
+fn measured(theirs: &str, dir: &Path, database: Option<&str>) -> (Value, u64) {
+    let told = dir.join("report.json");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
+    command.args(["import", "--from", theirs, "-o", "json"]).env("ASSISTED_DATA_DIR", dir.join("data"));
+    command.envs(database.map(|address| ("ASSISTED_DATABASE", address)));
+    let mut child = command.stdout(std::fs::File::create(&told).unwrap()).spawn().unwrap();
+    let mut most = 0;
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        most = most.max(peak_memory_of(child.id()).unwrap_or_default());
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(status.success(), "{status}");
+    (serde_json::from_slice(&std::fs::read(&told).unwrap()).unwrap(), most)
+}
+
+/// How long it takes, and how much memory, is told and not judged.
+#[test]
+#[allow(clippy::print_stdout, reason = "figures")]
+fn everything_of_a_large_installation_is_taken_over() {
+    let theirs = theirs_with(LARGE);
+    let ours = Postgres::start().unwrap().create_database().unwrap();
+    for (engine, database) in [("SQLite", None), ("PostgreSQL", Some(ours.as_str()))] {
+        let dir = tempfile::tempdir().unwrap();
+        for is_first in [true, false] {
+            let began = Instant::now();
+            let (report, most) = measured(&theirs, dir.path(), database);
+            let took = began.elapsed().as_secs_f64();
+            for (kind, count, left) in
+                [("clusters", 3100, 1), ("infra_envs", 3193, 0), ("hosts", 9610, 2), ("events", 34_193, 0)]
+            {
+                let told = &report["counts"][kind];
+                let taken = if is_first { count } else { 0 };
+                let found = (told["taken"].as_u64(), told["left"].as_u64());
+                assert_eq!(found, (Some(taken), Some(left)), "{kind}: {told}");
+                println!("{engine}: {taken} {kind} taken");
+            }
+            println!("{engine}: {took:.1} s, {} MB at the most", most / 1024);
+        }
+    }
+}
+
+/// The body of the answer to what has to succeed.
+fn done(service: &Service, method: &str, path: &str, body: &Value) -> String {
+    let (status, answer) = ask(service, method, path, body);
+    assert!(status.contains(" 20"), "{method} {path} {body}: {status} {answer}\n{}", service.log());
+    answer
+}
+
+/// A host goes from the stage where it was to the last one.
+fn goes_on(service: &Service, path: &str) {
+    let shown: Value = serde_json::from_str(&done(service, "GET", path, &Value::Null)).unwrap();
+    let stages = shown["progress_stages"].as_array().unwrap();
+    let reached = stages.iter().position(|stage| *stage == shown["progress"]["current_stage"]).unwrap();
+    assert!(reached > 0 && reached + 1 < stages.len(), "{shown:#}");
+    for stage in &stages[reached + 1..] {
+        done(service, "PUT", &format!("{path}/progress"), &json!({ "current_stage": stage }));
+    }
+}
+
+#[test]
+fn installations_that_are_under_way_come_to_their_end() {
+    let (theirs, dir) = (theirs_with(UNDER_WAY), tempfile::tempdir().unwrap());
+    let files = tempfile::tempdir().unwrap();
+    let id = |kind: u8, number: u32| format!("{kind}0000000-0000-4000-8000-{number:012}");
+    let numbers = [17, 18];
+    for number in numbers {
+        let folder = files.path().join(id(1, number));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("kubeconfig-noingress"), NO_INGRESS).unwrap();
+    }
+    let place = files.path().display().to_string();
+    let came = import(dir.path(), &["--from", &theirs, "--files", &place]);
+    assert!(came.status.success(), "{}", text(&came.stderr));
+    let service = Service::on_with_env(dir, &[("GENERATOR", "simulation")]);
+    let host = |cluster: u32, number: u32| format!("/infra-envs/{}/hosts/{}", id(2, cluster), id(3, number));
+    let clusters = numbers.map(|number| format!("/clusters/{}", id(1, number)));
+    until_status(&service, &clusters[0], "installing");
+    until_status(&service, &clusters[1], "finalizing");
+
+    // Hosts and controllers go on where they were, and know nothing of who answers now.
+    for number in 49..=51 {
+        goes_on(&service, &host(17, number));
+    }
+    for cluster in &clusters {
+        until_status(&service, cluster, "finalizing");
+        for stage in ["Adding router ca", "Applying olm manifests", "Done"] {
+            done(&service, "PUT", &format!("{cluster}/progress"), &json!({ "finalizing_stage": stage }));
+        }
+        done(&service, "POST", &format!("{cluster}/uploads/ingress-cert"), &json!(CA));
+        let operators = done(&service, "GET", &format!("{cluster}/monitored-operators"), &Value::Null);
+        let operators: Value = serde_json::from_str(&operators).unwrap();
+        for operator in operators.as_array().unwrap() {
+            let report = json!({"name": operator["name"], "status": "available", "status_info": "fine"});
+            done(&service, "PUT", &format!("{cluster}/monitored-operators"), &report);
+        }
+    }
+    for (number, cluster) in numbers.into_iter().zip(&clusters) {
+        let shown = until_status(&service, cluster, "installed");
+        assert_eq!(shown["status_info"], "Cluster is installed", "{shown:#}");
+        assert_eq!(shown["progress"]["total_percentage"], 100, "{shown:#}");
+        for host in shown["hosts"].as_array().unwrap() {
+            assert_eq!(
+                (&host["status"], &host["progress"]["current_stage"]),
+                (&"installed".into(), &"Done".into())
+            );
+        }
+        let id = id(1, number);
+        let got = service.cli(&["cluster", "download", &id, "kubeconfig", "--to", "kubeconfig.yaml"]);
+        assert!(got.status.success(), "{}\n{}", text(&got.stderr), service.log());
+        let kept = std::fs::read_to_string(service.dir.path().join("kubeconfig.yaml")).unwrap();
+        assert!(
+            kept.contains("certificate-authority-data: ") && kept.contains("api.c.example.com"),
+            "{kept}"
+        );
+        let events = service.json(&["event", "list", "--cluster", &id]);
+        let named = events.as_array().unwrap().iter().map(|event| event["name"].as_str().unwrap_or_default());
+        assert_eq!(named.filter(|name| *name == "cluster_installation_completed").count(), 1, "{events:#}");
+    }
 }
 
 /// The status that a host's poll gets, with the token that its agent was given by the replaced service.

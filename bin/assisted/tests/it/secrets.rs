@@ -14,11 +14,13 @@ use assisted_core::model::cluster::ClusterRecord;
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_seal::{KeyFile, Keyring};
 use assisted_store::{Batch, Store};
-use assisted_testkit::{Postgres, Server};
+use assisted_testkit::oci::{self, OPENSHIFT_INSTALL};
+use assisted_testkit::{Access, Authority, DockerRegistry, Postgres, Server};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
+use crate::openshift::registries_conf;
 use crate::service::{Service, text};
 
 /// Words that stand in what the installation is given.
@@ -86,7 +88,7 @@ fn found<'a>(bytes: &[u8], words: &'a [String]) -> Vec<&'a str> {
     words.iter().map(String::as_str).filter(|word| is_in(word.as_bytes()) || encoded(word)).collect()
 }
 
-/// Installs a cluster on simulated hosts; the words that nobody may read afterwards.
+/// Installs a cluster on simulated hosts; its id, and the words that nobody may read afterwards.
 fn install(service: &Service) -> (String, Vec<String>) {
     let auth = BASE64_STANDARD.encode(PULL);
     let pull_secret = json!({"auths": {"quay.io": {"auth": auth, "email": "a@example.com"}}}).to_string();
@@ -116,7 +118,15 @@ fn install(service: &Service) -> (String, Vec<String>) {
         "{}",
         service.log()
     );
-    // Another one, whose hosts have passwords of management controllers.
+    let credentials = done(ask(service, "GET", &format!("/clusters/{cluster}/credentials"), &Value::Null));
+    let credentials: Value = serde_json::from_str(&credentials).unwrap();
+    let password = credentials["password"].as_str().unwrap().to_owned();
+    let words = [PULL, &auth, PROXY, OVERRIDE, IGNITION, &password].map(str::to_owned);
+    (cluster, words.to_vec())
+}
+
+/// Has another cluster, whose hosts have passwords of management controllers.
+fn fence(service: &Service) {
     let mut simulation = service.simulation(&[
         "--topology",
         "tnf",
@@ -134,12 +144,6 @@ fn install(service: &Service) -> (String, Vec<String>) {
     );
     let hosts = service.json(&["host", "list"]).to_string();
     assert!(hosts.contains(FENCING), "{hosts}");
-
-    let credentials = done(ask(service, "GET", &format!("/clusters/{cluster}/credentials"), &Value::Null));
-    let credentials: Value = serde_json::from_str(&credentials).unwrap();
-    let password = credentials["password"].as_str().unwrap().to_owned();
-    let words = [PULL, &auth, PROXY, OVERRIDE, IGNITION, FENCING, &password].map(str::to_owned);
-    (cluster, words.to_vec())
 }
 
 /// What is refused is told without its secrets.
@@ -159,19 +163,24 @@ fn refusals(service: &Service, cluster: &str) -> String {
 
 fn nothing_is_readable(service: &Service, dump: impl FnOnce() -> Vec<u8>) {
     let (cluster, mut words) = install(service);
-    words.push(REFUSED.to_owned());
+    words.extend([REFUSED, FENCING].map(str::to_owned));
     let told = refusals(service, &cluster);
     let events = done(ask(service, "GET", &format!("/events?cluster_id={cluster}&limit=-1"), &Value::Null));
     assert!(events.contains("cluster_installation_completed"));
     let mut places = vec![("refusals".into(), told.into_bytes()), ("events".into(), events.into_bytes())];
     places.push(("dump".into(), dump()));
+    none_is_in(places, service, &words);
+}
+
+/// Looks for the words in some places and all files of a service.
+fn none_is_in(mut places: Vec<(PathBuf, Vec<u8>)>, service: &Service, words: &[String]) {
     places.extend(
         files_of_data(service.dir.path()).into_iter().map(|path| (path.clone(), fs::read(path).unwrap())),
     );
     let readable: Vec<_> = places
         .iter()
         .flat_map(|(place, bytes)| {
-            found(bytes, &words).into_iter().map(move |word| format!("{word} in {}", place.display()))
+            found(bytes, words).into_iter().map(move |word| format!("{word} in {}", place.display()))
         })
         .collect();
     assert!(readable.is_empty(), "{readable:#?}");
@@ -180,12 +189,82 @@ fn nothing_is_readable(service: &Service, dump: impl FnOnce() -> Vec<u8>) {
         places.iter().any(|(_, bytes)| !found(bytes, &name).is_empty()),
         "what looks for words finds none"
     );
-    assert!(places.len() > 8, "files were looked at: {}", places.len());
+    assert!(places.len() > 4, "files were looked at: {}", places.len());
 }
 
 #[test]
 fn nothing_of_an_installation_is_readable() {
-    nothing_is_readable(&simulating(&[]), Vec::new);
+    let service = simulating(&[]);
+    fence(&service);
+    nothing_is_readable(&service, Vec::new);
+}
+
+#[test]
+fn nothing_of_an_installation_out_of_a_release_is_readable() {
+    let images = tempfile::tempdir().unwrap();
+    let registry = DockerRegistry::start(images.path(), &Access::default()).unwrap();
+    let conf = images.path().join("registries.conf");
+    fs::write(&conf, registries_conf(&registry.name())).unwrap();
+    let service = Service::installing(&conf);
+    let (other, _) = service.cluster("other");
+    let shown = service.json(&["cluster", "show", &other]);
+    let version = shown["openshift_version"].as_str().unwrap();
+    // One that tells all that it is given.
+    let chatty = "set -eu\n[ $# -ne 4 ] || cat \"$4/install-config.yaml\" 2> /dev/null || true\n";
+    let program = OPENSHIFT_INSTALL.replacen("set -eu\n", chatty, 1);
+    assert_ne!(program, OPENSHIFT_INSTALL);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(oci::push_release(&registry, version, program.as_bytes())).unwrap();
+    nothing_is_readable(&service, Vec::new);
+}
+
+#[test]
+fn nothing_of_people_and_of_tls_is_readable() {
+    let outside = tempfile::tempdir().unwrap();
+    let authority = Authority::new("people").unwrap();
+    let (certificate, key) = authority.certificate(outside.path(), &["127.0.0.1"], (2020, 2090)).unwrap();
+    let trusted = outside.path().join("ca.pem");
+    fs::write(&trusted, &authority.pem).unwrap();
+    let [certificate, key] = [&certificate, &key].map(|path| path.to_str().unwrap());
+    let service =
+        simulating(&[("AUTH_TYPE", "users"), ("HTTPS_CERT_FILE", certificate), ("HTTPS_KEY_FILE", key)]);
+    let code = service.setup_code();
+    let run = |args: &[&str], input: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
+        command.args(["--url", &service.url, "--ca-file"]).arg(&trusted).args(args);
+        command.env("XDG_CONFIG_HOME", outside.path()).current_dir(service.dir.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // What reads nothing may have ended.
+        let _ = writeln!(child.stdin.take().unwrap(), "{input}");
+        child.wait_with_output().unwrap()
+    };
+    let made = |args: &[&str], input: &str| {
+        let output = run(args, input);
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+        text(&output.stdout).trim().to_owned()
+    };
+    let passwords = ["correct horse 4b1d", "another good 9e2f", "guessed horse 6c3a"];
+    made(&["login", "--setup", &code, "--name", NAME], passwords[0]);
+    made(&["user", "add", "ann", "--role", "editor"], passwords[1]);
+    let token = made(&["token", "create", "ci", "--expires", "1h"], "");
+    let session = fs::read_to_string(outside.path().join("assisted/logins.json")).unwrap();
+    let session = session.split('"').find(|word| word.starts_with("asst_")).unwrap().to_owned();
+    let infra_env =
+        made(&["infra-env", "create", "one", "--pull-secret-file", "pull-secret.json", "-o", "json"], "");
+    let infra_env: Value = serde_json::from_str(&infra_env).unwrap();
+    let address = infra_env["download_url"].as_str().unwrap();
+    let signature = address.split(['/', '=', '&', '?', '.']).max_by_key(|part| part.len()).unwrap();
+    assert!(signature.len() > 40, "{address}");
+    let guessed = run(&["login", "--name", "ann"], passwords[2]);
+    assert!(!guessed.status.success());
+
+    let private = fs::read_to_string(key).unwrap();
+    let mut words: Vec<String> = passwords.map(str::to_owned).to_vec();
+    words.extend([code, token, session, signature.to_owned(), private.lines().nth(2).unwrap().to_owned()]);
+    assert!(words.iter().all(|word| word.len() > 16), "{words:?}");
+    let told = [guessed.stdout, guessed.stderr].concat();
+    none_is_in(vec![("refusals".into(), told)], &service, &words);
 }
 
 #[test]
@@ -193,6 +272,7 @@ fn nothing_of_an_installation_is_readable_in_postgresql() {
     let server = Postgres::start().unwrap();
     let database = server.create_database().unwrap();
     let service = simulating(&[("ASSISTED_DATABASE", &database)]);
+    fence(&service);
     nothing_is_readable(&service, || {
         let dump = server.dump(&database).unwrap();
         assert!(!found(&dump, &[NAME.to_owned()]).is_empty(), "the dump has the cluster");

@@ -138,9 +138,7 @@ impl Service {
 
     /// Memory that the service has held at the most so far, in KiB.
     pub fn peak_memory(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.server.pid())).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+        peak_memory_of(self.server.pid()).unwrap()
     }
 
     /// The id of what a command creates.
@@ -157,6 +155,13 @@ impl Service {
     pub fn log(&self) -> String {
         self.server.log()
     }
+}
+
+/// Memory that a process has held at the most so far, in KiB; `None` once it has ended.
+pub fn peak_memory_of(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Starts a command whose output can be read line by line.

@@ -35,6 +35,25 @@ async fn an_unknown_host_freezes() {
 }
 
 #[tokio::test]
+async fn a_host_that_another_has_taken_registers_anew_with_its_key() {
+    let mut service = Service::start().await;
+    service.register(registered()).poll(quiet()).poll(refusal(409)).poll(quiet());
+    let kept = tempfile::tempdir().unwrap();
+    let mut config = service.config();
+    config.key_file = Some(kept.path().join("key"));
+    watched(Agent::new(config, Pretender).unwrap(), async {
+        let register = service.next().await;
+        let key = register.headers["x-host-key"].clone();
+        assert_eq!(key.len(), 43);
+        for kind in [Kind::Poll, Kind::Poll, Kind::Register, Kind::Poll] {
+            let asked = service.next().await;
+            assert_eq!((asked.kind, &asked.headers["x-host-key"]), (kind, &key));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn other_failures_are_passing() {
     let mut service = Service::start().await;
     service

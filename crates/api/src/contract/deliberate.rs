@@ -152,6 +152,11 @@ pub(super) const ADDITIONS: &[Addition] = &[
     },
     Addition { what: "definition on-cluster-layering-report", reason: "what they send" },
     Addition {
+        what: "operation v2UploadOnClusterLayeringLogs",
+        reason: "what a build wrote, of each pool by itself: an image of workers is built on no host whose logs have it",
+    },
+    Addition { what: "operation v2DownloadOnClusterLayeringLogs", reason: "the other direction" },
+    Addition {
         what: "operation v2GetMachineOSConfig",
         reason: "the controller applies the user's MachineOSConfig once the image is there",
     },
@@ -179,6 +184,19 @@ pub(super) const ADDITIONS: &[Addition] = &[
         reason: "a machine boots the discovery image once without anybody at its console",
     },
     Addition { what: "definition machine-boot-params", reason: "what it takes" },
+    Addition {
+        what: "operation v2GetClusterMirrorRegistry",
+        reason: "an AgentClusterInstall names mirrors of its cluster, which no published request can",
+    },
+    Addition { what: "operation v2SetClusterMirrorRegistry", reason: "sets them" },
+    Addition { what: "operation v2GetInfraEnvMirrorRegistry", reason: "the same of an InfraEnv" },
+    Addition { what: "operation v2SetInfraEnvMirrorRegistry", reason: "sets them" },
+    Addition { what: "definition mirror-registry", reason: "what these take and answer" },
+    Addition {
+        what: "operation v2ReadReleaseImage",
+        reason: "a ClusterImageSet may name a release that nobody configured: who administers the service has it read",
+    },
+    Addition { what: "definition release-image-params", reason: "what it takes" },
 ];
 
 pub(super) const DIFFERENCES: &[Difference] = &[

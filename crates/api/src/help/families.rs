@@ -370,6 +370,13 @@ pub(super) const FAMILIES: &[Family] = &[
         "Ask an administrator (`assisted user list`), or take a token that is for this cluster or infra-env.",
     ),
     family(
+        "file-address",
+        &[403],
+        &["the address of the file is not good"],
+        "An address that opens a file of a cluster is not whole, was changed, or its ten minutes are over.",
+        "Ask for a new one: `downloads/files-presigned` and `downloads/credentials-presigned` of the cluster give them out.",
+    ),
+    family(
         "other-origin",
         &[403],
         &["a page of another origin asks for a change"],

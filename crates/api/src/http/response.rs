@@ -8,7 +8,7 @@ use assisted_service::metrics::Record;
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use futures::{FutureExt, Stream, TryStreamExt};
+use futures::{FutureExt, Stream, StreamExt, TryStreamExt, future, stream};
 use http::header::{
     ACCEPT_ENCODING, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LAST_MODIFIED, VARY,
 };
@@ -19,6 +19,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
 use crate::error::ApiError;
+use crate::off_thread::{LONG, off_thread};
 
 /// A body that is whole, or one that is made while it is sent.
 pub(crate) type Body = Either<Full<Bytes>, StreamBody<Pieces>>;
@@ -51,6 +52,73 @@ pub(crate) fn json_answer<T: Serialize>(status: StatusCode, value: &T) -> Answer
     match serde_json::to_vec(value) {
         Ok(body) => bytes_answer(status, "application/json", body.into()),
         Err(error) => ApiError::internal(&error).answer(),
+    }
+}
+
+/// The same of what may be long. What is short is written here; the rest is begun again on another thread.
+pub(crate) async fn long_json_answer<T: Serialize + Send + 'static>(status: StatusCode, value: T) -> Answer {
+    let mut short = Short::default();
+    if serde_json::to_writer(&mut short, &value).is_ok() {
+        return bytes_answer(status, "application/json", short.0.into());
+    }
+    match off_thread(move || serde_json::to_vec(&value)).await {
+        Ok(Ok(body)) => bytes_answer(status, "application/json", body.into()),
+        Ok(Err(error)) => ApiError::internal(&error).answer(),
+        Err(error) => error.answer(),
+    }
+}
+
+/// An answer with a list of which the first part is here, and each further one comes when the one before it is sent. Where one does not
+/// come, the body has no end.
+pub(crate) fn list_answer<T: Serialize + Send + 'static>(
+    status: StatusCode,
+    first: Vec<T>,
+    rest: impl Stream<Item = Result<Vec<T>, ApiError>> + Send + 'static,
+) -> Answer {
+    let parts = stream::once(future::ready(Ok(first))).chain(rest).enumerate();
+    let frames = parts.then(|(number, part)| async move {
+        let text = match part {
+            Ok(part) => off_thread(move || members(&part, number == 0)).await,
+            Err(error) => Err(error),
+        };
+        let text = text.map_err(io::Error::other).flatten();
+        text.map(Frame::data).inspect_err(|error| tracing::error!(%error, "a list ends before its time"))
+    });
+    let end = stream::once(future::ready(Ok(Frame::data(Bytes::from_static(b"]")))));
+    let pieces: Pieces = Box::pin(frames.chain(end));
+    let mut answer = Response::new(Either::Right(StreamBody::new(pieces)));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer
+}
+
+/// A part of a list without its end.
+fn members<T: Serialize>(part: &[T], is_first: bool) -> io::Result<Bytes> {
+    let mut text = serde_json::to_vec(part).map_err(io::Error::other)?;
+    text.pop();
+    match (is_first, part.is_empty()) {
+        (true, _) => {}
+        (false, true) => text.clear(),
+        (false, false) => text[0] = b',',
+    }
+    Ok(text.into())
+}
+
+/// Takes no more than what is short.
+#[derive(Default)]
+struct Short(Vec<u8>);
+
+impl Write for Short {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        if self.0.len() + piece.len() > LONG {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(piece);
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -105,7 +173,7 @@ pub(crate) fn recorded(answer: Answer, mut record: Record) -> Answer {
 }
 
 /// Compresses an answer's body if it is whole, the client takes gzip and the body is worth it.
-pub(crate) fn gzip(answer: Answer, request: &HeaderMap) -> Answer {
+pub(crate) async fn gzip(answer: Answer, request: &HeaderMap) -> Answer {
     let Either::Left(body) = answer.body() else { return answer };
     let size = hyper::body::Body::size_hint(body).exact().unwrap_or_default();
     if size < GZIP_FROM as u64 || !accepts_gzip(request) {
@@ -116,9 +184,13 @@ pub(crate) fn gzip(answer: Answer, request: &HeaderMap) -> Answer {
         Either::Left(body) => full_bytes(body),
         file => return Response::from_parts(parts, file),
     };
-    let mut encoder = GzEncoder::new(Vec::with_capacity(plain.len() / 4), Compression::fast());
-    let packed = encoder.write_all(&plain).and_then(|()| encoder.finish());
-    let body = match packed {
+    let packed = if plain.len() < LONG {
+        Ok(pack(&plain))
+    } else {
+        let plain = plain.clone();
+        Box::pin(off_thread(move || pack(&plain))).await
+    };
+    let body = match packed.map_err(io::Error::other).flatten() {
         Ok(packed) => {
             parts.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             parts.headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
@@ -131,6 +203,12 @@ pub(crate) fn gzip(answer: Answer, request: &HeaderMap) -> Answer {
         }
     };
     Response::from_parts(parts, Either::Left(Full::new(body)))
+}
+
+fn pack(plain: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(plain.len() / 4), Compression::fast());
+    encoder.write_all(plain)?;
+    encoder.finish()
 }
 
 /// The bytes of a body that is whole: it never waits and never fails.
@@ -153,7 +231,35 @@ fn accepts_gzip(request: &HeaderMap) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::disposition;
+    use std::io::Read;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_long_is_written_and_compressed_as_what_is_short() {
+        for length in [1, LONG / 8, LONG] {
+            let value = vec!["text"; length];
+            let expected = serde_json::to_vec(&value).unwrap();
+            let answer = long_json_answer(StatusCode::OK, value).await;
+            assert_eq!(answer.headers()[CONTENT_TYPE], "application/json");
+            let mut request = HeaderMap::new();
+            let plain = gzip(answer, &request).await;
+            request.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+            let (parts, body) = plain.into_parts();
+            let Either::Left(body) = body else { panic!("it is whole") };
+            assert!(full_bytes(body.clone()) == expected, "{length}");
+            let packed = gzip(Response::from_parts(parts, Either::Left(body)), &request).await;
+            if length == 1 {
+                assert!(!packed.headers().contains_key(CONTENT_ENCODING));
+                continue;
+            }
+            assert_eq!(packed.headers()[CONTENT_ENCODING], "gzip");
+            let Either::Left(body) = packed.into_body() else { panic!("it is whole") };
+            let mut unpacked = Vec::new();
+            flate2::read::GzDecoder::new(&*full_bytes(body)).read_to_end(&mut unpacked).unwrap();
+            assert!(unpacked == expected, "{length}");
+        }
+    }
 
     #[test]
     fn names_of_files() {

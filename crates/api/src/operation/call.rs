@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use assisted_core::model::host::HostKey;
 use assisted_service::file::File;
@@ -22,13 +23,14 @@ use crate::budget::Budget;
 use crate::check::Bodies;
 use crate::check::params::Params;
 use crate::error::ApiError;
-use crate::http::response::{Answer, empty_answer, file_answer, json_answer};
+use crate::http::response::{Answer, empty_answer, file_answer, long_json_answer};
+use crate::off_thread::{LONG, off_thread};
 
 /// What an operation gets to see of its request.
 pub(super) struct Call<'a> {
     pub operation: &'static Operation,
     pub service: &'a Service,
-    pub bodies: &'a Bodies,
+    pub bodies: &'a Arc<Bodies>,
     pub caller: Caller,
     pub params: Params,
     pub body: Bytes,
@@ -81,32 +83,48 @@ impl Call<'_> {
     }
 
     /// A body that there has to be.
-    pub(super) fn body<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
-        self.bodies.decode_required(self.operation.id, &self.body)
+    pub(super) async fn body<T: DeserializeOwned + Send + 'static>(&self) -> Result<T, ApiError> {
+        let id = self.operation.id;
+        self.decode(move |bodies, text| bodies.decode_required(id, text)).await
     }
 
     /// A body that may be absent.
-    pub(super) fn body_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, ApiError> {
-        self.bodies.decode(self.operation.id, &self.body)
+    pub(super) async fn body_or_default<T>(&self) -> Result<T, ApiError>
+    where
+        T: DeserializeOwned + Default + Send + 'static,
+    {
+        let id = self.operation.id;
+        self.decode(move |bodies, text| bodies.decode(id, text)).await
+    }
+
+    async fn decode<T: Send + 'static>(
+        &self,
+        decode: impl FnOnce(&Bodies, &Bytes) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        if self.body.len() < LONG {
+            return decode(self.bodies, &self.body);
+        }
+        let (bodies, text) = (Arc::clone(self.bodies), self.body.clone());
+        off_thread(move || decode(&bodies, &text)).await?
     }
 
     /// An outcome as JSON. The futures of use cases are large, and that of the caller has room for one of each: they are put
     /// on the heap before it waits.
-    pub(super) fn json<'a, T: Serialize>(
+    pub(super) fn json<'a, T: Serialize + Send + 'static>(
         &'a self,
         outcome: impl Future<Output = Result<T, assisted_service::Error>> + 'a,
     ) -> impl Future<Output = Result<Answer, ApiError>> + 'a {
         let outcome = Box::pin(outcome);
-        async move { Ok(json_answer(self.status(), &outcome.await?)) }
+        async move { Ok(long_json_answer(self.status(), outcome.await?).await) }
     }
 
     /// An outcome as JSON, without the secrets that the caller may not see.
-    pub(super) fn respond<'a, T: Serialize + Redact>(
+    pub(super) fn respond<'a, T: Serialize + Redact + Send + 'static>(
         &'a self,
         outcome: impl Future<Output = Result<T, assisted_service::Error>> + 'a,
     ) -> impl Future<Output = Result<Answer, ApiError>> + 'a {
         let outcome = Box::pin(outcome);
-        async move { Ok(json_answer(self.status(), &outcome.await?.for_caller(&self.caller))) }
+        async move { Ok(long_json_answer(self.status(), outcome.await?.for_caller(&self.caller)).await) }
     }
 
     /// Whether the caller may have something bound to a cluster.

@@ -1,6 +1,5 @@
 //! From an operation to its use case. The match has no wildcard: an operation without a use case does not compile.
 
-use assisted_service::event::EventPage;
 use assisted_service::host::Poll;
 use assisted_wire::cluster_params::IngressCertParams;
 use assisted_wire::host_params::{BindHostParams, HostCreateParams};
@@ -8,10 +7,11 @@ use assisted_wire::infra_env::InfraEnvCreateParams;
 use assisted_wire::operation::{OperationId, name};
 use assisted_wire::rack::{MachineBootParams, MachinePowerParams};
 use assisted_wire::support_level::FeatureSupportLevelId;
-use http::{HeaderName, HeaderValue, StatusCode};
+use assisted_wire::version::ReleaseImageParams;
+use http::StatusCode;
 
 use super::call::Call;
-use super::query;
+use super::{lists, query};
 use crate::error::ApiError;
 use crate::http::live::live_answer;
 use crate::http::response::{Answer, bytes_answer, empty_answer, file_answer, json_answer};
@@ -23,19 +23,19 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
     match call.operation.id {
         Id::GetNextSteps => get_next_steps(call).await,
         Id::PostStepReply => {
-            service.hosts().post_step_reply(caller, call.host()?, call.body_or_default()?).await?;
+            service.hosts().post_step_reply(caller, call.host()?, call.body_or_default().await?).await?;
             Ok(empty_answer(call.status()))
         }
 
-        Id::RegisterCluster => call.json(service.clusters().register(caller, call.body()?)).await,
+        Id::RegisterCluster => call.json(service.clusters().register(caller, call.body().await?)).await,
         Id::RegisterDisconnectedCluster => {
-            call.json(service.clusters().register_disconnected(caller, call.body()?)).await
+            call.json(service.clusters().register_disconnected(caller, call.body().await?)).await
         }
-        Id::ImportCluster => call.json(service.clusters().import(caller, call.body()?)).await,
-        Id::ListClusters => call.respond(service.clusters().list(caller, query::list_clusters(params))).await,
+        Id::ImportCluster => call.json(service.clusters().import(caller, call.body().await?)).await,
+        Id::ListClusters => lists::clusters(call).await,
         Id::GetCluster => call.respond(service.clusters().get(caller, query::get_cluster(call)?)).await,
         Id::UpdateCluster => {
-            call.json(service.clusters().update(caller, call.cluster_id()?, call.body()?)).await
+            call.json(service.clusters().update(caller, call.cluster_id()?, call.body().await?)).await
         }
         Id::DeregisterCluster => call.empty(service.clusters().deregister(caller, call.cluster_id()?)).await,
         Id::ListClusterHosts => {
@@ -52,14 +52,21 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
             call.json(service.clusters().get_ignored_validations(caller, call.cluster_id()?)).await
         }
         Id::SetIgnoredValidations => {
-            let ignored = call.body_or_default()?;
+            let ignored = call.body_or_default().await?;
             call.json(service.clusters().set_ignored_validations(caller, call.cluster_id()?, ignored)).await
+        }
+        Id::GetClusterMirrorRegistry => {
+            call.json(service.clusters().get_mirror_registry(caller, call.cluster_id()?)).await
+        }
+        Id::SetClusterMirrorRegistry => {
+            let mirrors = call.body().await?;
+            call.json(service.clusters().replace_mirror_registry(caller, call.cluster_id()?, mirrors)).await
         }
         Id::GetClusterUISettings => {
             call.json(service.clusters().get_ui_settings(caller, call.cluster_id()?)).await
         }
         Id::UpdateClusterUISettings => {
-            let settings = call.body_or_default()?;
+            let settings = call.body_or_default().await?;
             call.json(service.clusters().update_ui_settings(caller, call.cluster_id()?, settings)).await
         }
         Id::ListClusterValidations => {
@@ -72,8 +79,17 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         }
         Id::ReportOnClusterLayeringBuild => {
             let pool = call.text(name::POOL);
-            call.empty(service.clusters().report_layering(caller, call.cluster_id()?, pool, call.body()?))
-                .await
+            call.empty(service.clusters().report_layering(
+                caller,
+                call.cluster_id()?,
+                pool,
+                call.body().await?,
+            ))
+            .await
+        }
+        Id::DownloadOnClusterLayeringLogs => {
+            let pool = call.text(name::POOL);
+            call.file(service.files().download_build_logs(caller, call.cluster_id()?, pool)).await
         }
         Id::GetMachineOSConfig => {
             let pool = call.text(name::POOL);
@@ -86,30 +102,30 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
 
         Id::ListMachines => call.json(service.machines().list(caller)).await,
         Id::GetMachine => call.json(service.machines().get(caller, call.machine_id()?)).await,
-        Id::AddMachine => call.json(service.machines().add(caller, call.body()?)).await,
+        Id::AddMachine => call.json(service.machines().add(caller, call.body().await?)).await,
         Id::RemoveMachine => call.empty(service.machines().remove(caller, call.machine_id()?)).await,
         Id::SwitchMachine => {
-            let MachinePowerParams { power } = call.body()?;
+            let MachinePowerParams { power } = call.body().await?;
             call.json(service.machines().switch(caller, call.machine_id()?, power)).await
         }
         Id::BootMachine => {
-            let MachineBootParams { infra_env_id } = call.body()?;
+            let MachineBootParams { infra_env_id } = call.body().await?;
             call.json(service.machines().boot(caller, call.machine_id()?, infra_env_id)).await
         }
 
         Id::RegisterHost => {
-            let (infra_env_id, params): (_, HostCreateParams) = (call.infra_env_id()?, call.body()?);
+            let (infra_env_id, params): (_, HostCreateParams) = (call.infra_env_id()?, call.body().await?);
             call.budget.registration(service, infra_env_id, params.host_id).await?;
             call.respond(service.hosts().register(caller, infra_env_id, params)).await
         }
-        Id::ListHosts => call.respond(service.hosts().list(caller, call.infra_env_id()?)).await,
+        Id::ListHosts => lists::hosts(call).await,
         Id::GetHost => call.respond(service.hosts().get(caller, call.host()?)).await,
         Id::UpdateHost => {
-            call.json(service.hosts().update(caller, call.host()?, call.body_or_default()?)).await
+            call.json(service.hosts().update(caller, call.host()?, call.body_or_default().await?)).await
         }
         Id::DeregisterHost => call.empty(service.hosts().deregister(caller, call.host()?)).await,
         Id::BindHost => {
-            let params: BindHostParams = call.body()?;
+            let params: BindHostParams = call.body().await?;
             call.may_bind_to(params.cluster_id).await?;
             call.json(service.hosts().bind(caller, call.host()?, params)).await
         }
@@ -119,12 +135,12 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
             call.empty(service.hosts().reset_validation(caller, call.host()?, validation)).await
         }
         Id::UpdateHostInstallerArgs => {
-            let arguments = call.body_or_default()?;
+            let arguments = call.body_or_default().await?;
             call.json(service.hosts().update_installer_args(caller, call.host()?, arguments)).await
         }
         Id::GetHostIgnition => call.json(service.files().get_host_ignition(caller, call.host()?)).await,
         Id::UpdateHostIgnition => {
-            let ignition = call.body_or_default()?;
+            let ignition = call.body_or_default().await?;
             call.empty(service.hosts().update_ignition(caller, call.host()?, ignition)).await
         }
         Id::DownloadHostIgnition => {
@@ -133,7 +149,7 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         Id::ListHostValidations => call.json(service.hosts().list_validations(caller, call.host()?)).await,
 
         Id::RegisterInfraEnv => {
-            let params: InfraEnvCreateParams = call.body()?;
+            let params: InfraEnvCreateParams = call.body().await?;
             if let Some(cluster_id) = params.cluster_id {
                 call.may_bind_to(cluster_id).await?;
             }
@@ -144,7 +160,7 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         }
         Id::GetInfraEnv => call.respond(service.infra_envs().get(caller, call.infra_env_id()?)).await,
         Id::UpdateInfraEnv => {
-            let update = call.body_or_default()?;
+            let update = call.body_or_default().await?;
             call.json(service.infra_envs().update(caller, call.infra_env_id()?, update)).await
         }
         Id::DeregisterInfraEnv => {
@@ -155,6 +171,14 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         }
         Id::GetImageState => {
             call.json(service.infra_envs().get_image_state(caller, call.infra_env_id()?)).await
+        }
+        Id::GetInfraEnvMirrorRegistry => {
+            call.json(service.infra_envs().get_mirror_registry(caller, call.infra_env_id()?)).await
+        }
+        Id::SetInfraEnvMirrorRegistry => {
+            let mirrors = call.body().await?;
+            call.json(service.infra_envs().replace_mirror_registry(caller, call.infra_env_id()?, mirrors))
+                .await
         }
         Id::RegenerateInfraEnvSigningKey => {
             call.empty(service.infra_envs().regenerate_signing_key(caller, call.infra_env_id()?)).await
@@ -182,13 +206,17 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
             call.json(service.clusters().transform_to_adding_hosts(caller, call.cluster_id()?)).await
         }
         Id::UpdateClusterFinalizingProgress => {
-            let progress = call.body()?;
+            let progress = call.body().await?;
             let cluster_id = call.cluster_id()?;
             call.empty(service.clusters().update_finalizing_progress(caller, cluster_id, progress)).await
         }
         Id::CompleteInstallation => {
-            call.respond(service.clusters().complete_installation(caller, call.cluster_id()?, call.body()?))
-                .await
+            call.respond(service.clusters().complete_installation(
+                caller,
+                call.cluster_id()?,
+                call.body().await?,
+            ))
+            .await
         }
         Id::InstallHost => call.json(service.hosts().install(caller, call.host()?)).await,
         Id::ResetHost => call.json(service.hosts().reset(caller, call.host()?)).await,
@@ -196,7 +224,8 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         Id::ReleaseMachine => call.json(service.hosts().release_machine(caller, call.host()?)).await,
         Id::DisableHost => call.json(service.hosts().disable(caller, call.host()?)).await,
         Id::UpdateHostInstallProgress => {
-            call.empty(service.hosts().update_install_progress(caller, call.host()?, call.body()?)).await
+            call.empty(service.hosts().update_install_progress(caller, call.host()?, call.body().await?))
+                .await
         }
 
         Id::ListClusterManifests => {
@@ -204,10 +233,12 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
             call.json(service.files().list_cluster_manifests(caller, call.cluster_id()?, all)).await
         }
         Id::CreateClusterManifest => {
-            call.json(service.files().create_cluster_manifest(caller, call.cluster_id()?, call.body()?)).await
+            call.json(service.files().create_cluster_manifest(caller, call.cluster_id()?, call.body().await?))
+                .await
         }
         Id::UpdateClusterManifest => {
-            call.json(service.files().update_cluster_manifest(caller, call.cluster_id()?, call.body()?)).await
+            call.json(service.files().update_cluster_manifest(caller, call.cluster_id()?, call.body().await?))
+                .await
         }
         Id::DeleteClusterManifest => {
             call.empty(service.files().delete_cluster_manifest(caller, query::manifest_file(call)?)).await
@@ -225,40 +256,50 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         }
         Id::RenderCluster => call.file(service.clusters().render(caller, call.cluster_id()?)).await,
         Id::GetCredentials => call.json(service.files().get_credentials(caller, call.cluster_id()?)).await,
-        Id::GetPresignedForClusterFiles | Id::GetPresignedForClusterCredentials => {
-            call.json(service.files().get_presigned_for_cluster_files(caller)).await
+        Id::GetPresignedForClusterFiles => {
+            let file = query::presigned_file(call)?;
+            call.json(service.files().get_presigned_for_cluster_files(caller, file)).await
+        }
+        Id::GetPresignedForClusterCredentials => {
+            let (cluster_id, file) = (call.cluster_id()?, call.text(name::FILE_NAME));
+            call.json(service.files().get_presigned_for_cluster_credentials(caller, cluster_id, file)).await
         }
         Id::UploadClusterIngressCert => {
-            let IngressCertParams(ca) = call.body()?;
+            let IngressCertParams(ca) = call.body().await?;
             call.empty(service.files().upload_cluster_ingress_cert(caller, call.cluster_id()?, &ca)).await
         }
         Id::GetClusterInstallConfig => {
             call.json(service.clusters().get_install_config(caller, call.cluster_id()?)).await
         }
         Id::UpdateClusterInstallConfig => {
-            let overrides: String = call.body()?;
+            let overrides: String = call.body().await?;
             call.empty(service.clusters().update_install_config(caller, call.cluster_id()?, &overrides)).await
         }
 
         Id::UpdateClusterLogsProgress => {
-            call.empty(service.files().update_cluster_logs_progress(caller, call.cluster_id()?, call.body()?))
-                .await
+            call.empty(service.files().update_cluster_logs_progress(
+                caller,
+                call.cluster_id()?,
+                call.body().await?,
+            ))
+            .await
         }
         Id::UpdateHostLogsProgress => {
-            call.empty(service.files().update_host_logs_progress(caller, call.host()?, call.body()?)).await
+            call.empty(service.files().update_host_logs_progress(caller, call.host()?, call.body().await?))
+                .await
         }
         Id::DownloadClusterLogs => {
             call.file(service.files().download_cluster_logs(caller, query::download_logs(call)?)).await
         }
         // Its body is too large to be held: it was passed on before anybody came here.
-        Id::UploadLogs => Err(ApiError::application(500, "an upload has no body to be held".to_owned())),
-
-        Id::ListEvents => {
-            Ok(events(call.status(), &service.events().list(caller, query::list_events(params)).await?))
+        Id::UploadLogs | Id::UploadOnClusterLayeringLogs => {
+            Err(ApiError::application(500, "an upload has no body to be held".to_owned()))
         }
+
+        Id::ListEvents => lists::events(call).await,
         Id::TriggerEvent => {
             call.budget.event(caller, call.peer)?;
-            call.empty(service.events().trigger(caller, call.body()?)).await
+            call.empty(service.events().trigger(caller, call.body().await?)).await
         }
         Id::Watch => {
             let seat = call.budget.watch(caller, call.peer)?;
@@ -281,7 +322,7 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
             call.json(service.clusters().list_operators(caller, call.cluster_id()?, operator)).await
         }
         Id::ReportMonitoredOperatorStatus => {
-            let report = call.body()?;
+            let report = call.body().await?;
             call.empty(service.clusters().report_monitored_operator_status(
                 caller,
                 call.cluster_id()?,
@@ -303,6 +344,10 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         Id::ListSupportedOpenshiftVersions => {
             let query = query::list_openshift_versions(params);
             call.json(service.catalogue().list_supported_openshift_versions(caller, query)).await
+        }
+        Id::ReadReleaseImage => {
+            let ReleaseImageParams { url, pull_secret } = call.body().await?;
+            call.json(service.catalogue().release_image(&url, &pull_secret)).await
         }
         Id::ListReleaseSources => call.json(service.catalogue().list_release_sources(caller)).await,
         Id::GetSupportedFeatures => {
@@ -339,19 +384,4 @@ async fn list_operator_properties(call: &Call<'_>) -> Result<Answer, ApiError> {
         // Without a body (service-api §9).
         None => Ok(empty_answer(StatusCode::NOT_FOUND)),
     }
-}
-
-/// The counts travel in headers (service-api §11.2).
-fn events(status: StatusCode, page: &EventPage) -> Answer {
-    let mut answer = json_answer(status, &page.events);
-    for (name, count) in [
-        (HeaderName::from_static("severity-count-info"), page.info),
-        (HeaderName::from_static("severity-count-warning"), page.warning),
-        (HeaderName::from_static("severity-count-error"), page.error),
-        (HeaderName::from_static("severity-count-critical"), page.critical),
-        (HeaderName::from_static("event-count"), page.total),
-    ] {
-        answer.headers_mut().insert(name, HeaderValue::from(count));
-    }
-    answer
 }

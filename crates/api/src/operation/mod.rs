@@ -2,13 +2,15 @@
 
 mod call;
 mod dispatch;
+mod lists;
+mod presigned;
 mod query;
 mod redact;
 mod trace;
 mod upload;
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Instant;
 
 use ::http::header::CONTENT_TYPE;
@@ -17,7 +19,7 @@ use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Ur
 use assisted_auth::UserError;
 use assisted_config::{Origins, SIMULATION, Settings};
 use assisted_service::infra_env::PROGRAM_PATH;
-use assisted_service::{Service, metrics};
+use assisted_service::{Caller, Service, metrics};
 use assisted_wire::machine::{self, Machine};
 use assisted_wire::operation::{BASE_PATH, Operation, OperationId};
 use assisted_wire::secret::Secret;
@@ -79,13 +81,15 @@ pub struct Api {
 struct Parts {
     service: Service,
     routes: Routes,
-    bodies: Bodies,
+    bodies: Arc<Bodies>,
     auth: Auth,
     cors: Cors,
     guard: Guard,
     budget: Budget,
     /// Whether browsers reach the service by TLS.
     secure: bool,
+    /// Whether agents without a key of their own are refused.
+    host_keys: bool,
     documents: Documents,
     pages: Pages,
     timeouts: Timeouts,
@@ -119,12 +123,13 @@ impl Api {
         let parts = Parts {
             service,
             routes: Routes::new()?,
-            bodies: Bodies::compile(settings.http.enable_reject_unknown_fields)?,
+            bodies: Arc::new(Bodies::compile(settings.http.enable_reject_unknown_fields)?),
             auth,
             cors: Cors(Origins::new(settings.http.allowed_domains.iter().map(String::as_str))),
             guard: Guard::new(http),
             budget: Budget::new(&settings.limits),
             secure: http.serve_https || http.service_base_url.starts_with("https://"),
+            host_keys: settings.auth.agent_keys_required,
             documents: Documents::default(),
             pages: Pages::default(),
             timeouts,
@@ -205,7 +210,7 @@ impl Api {
             }
         };
         if name != OperationId::GetNextSteps.operation().name {
-            answer = gzip(answer, &head.headers);
+            answer = gzip(answer, &head.headers).await;
         }
         if let Some(origin) = origin {
             cors::let_in(&mut answer, origin);
@@ -291,7 +296,12 @@ impl Api {
         request_id: Uuid,
         name: &mut &'static str,
     ) -> Result<Answer, ApiError> {
-        let Parts { auth, cors, guard, timeouts, secure, budget, .. } = &*self.parts;
+        let Parts { service, auth, cors, guard, timeouts, secure, budget, .. } = &*self.parts;
+        // Let in by its address alone, wherever that is opened.
+        if presigned::is_asked_for(&head.method, path) {
+            *name = presigned::NAME;
+            return Ok(Box::pin(presigned::answer(service, head, request_id)).await);
+        }
         let identity = identity::below(path).is_some();
         let peer = head.extensions.get::<Peer>().map(|peer| peer.0);
         if identity || auth.is_ambient(&head.headers) {
@@ -342,13 +352,9 @@ impl Api {
         body: Incoming,
         request_id: Uuid,
     ) -> Result<Answer, ApiError> {
-        let Parts { service, bodies, auth, timeouts, stopping, budget, .. } = &*self.parts;
+        let Parts { service, bodies, auth, timeouts, stopping, budget, host_keys, .. } = &*self.parts;
         let mut caller = auth.caller(service, operation, path, query, headers, request_id).await?;
-        if operation.id == OperationId::RegisterHost {
-            caller.peer = peer;
-            let told = headers.get(machine::HEADER).and_then(|value| value.to_str().ok());
-            caller.machine = told.and_then(Machine::parse);
-        }
+        note_agent(operation.id, &mut caller, peer, headers, *host_keys)?;
         let has_body = !hyper::body::Body::is_end_stream(&body);
         check_content_type(operation, headers, has_body)?;
         let params = Params::read(operation, path, query, headers)
@@ -356,7 +362,7 @@ impl Api {
         let mut call =
             Call { operation, service, bodies, caller, params, body: Bytes::new(), peer, budget, stopping };
         // Too large to be held: it is passed on while it arrives.
-        if operation.id == OperationId::UploadLogs {
+        if matches!(operation.id, OperationId::UploadLogs | OperationId::UploadOnClusterLayeringLogs) {
             return Box::pin(upload::upload_logs(&call, headers, body, timeouts)).await;
         }
         // What an operation has no use for is not read.
@@ -375,6 +381,41 @@ impl Api {
             _ => Box::pin(dispatch::dispatch(&call)).await,
         }
     }
+}
+
+/// Notes what an agent tells of itself where only agents ask.
+fn note_agent(
+    id: OperationId,
+    caller: &mut Caller,
+    peer: Option<IpAddr>,
+    headers: &HeaderMap,
+    key_required: bool,
+) -> Result<(), ApiError> {
+    let registers = id == OperationId::RegisterHost;
+    if !registers && !matches!(id, OperationId::GetNextSteps | OperationId::PostStepReply) {
+        return Ok(());
+    }
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    if let Some(key) = text(machine::KEY_HEADER) {
+        caller.shows_key(key);
+    }
+    if key_required && caller.host_key.is_none() {
+        let reason = "agents need a key of their own here (AGENT_KEYS_REQUIRED), and this one shows none";
+        return Err(ApiError::application(409, reason));
+    }
+    if registers {
+        if caller.host_key.is_none() {
+            static TOLD: Once = Once::new();
+            TOLD.call_once(|| {
+                tracing::warn!(
+                    "an agent without a key of its own registers: other machines with the token of its infra-env can speak as its host"
+                );
+            });
+        }
+        caller.peer = peer;
+        caller.machine = text(machine::HEADER).and_then(Machine::parse);
+    }
+    Ok(())
 }
 
 /// Whether an iPXE script is asked for; besides its name anything may be in the query.

@@ -6,9 +6,9 @@ use assisted_service::catalogue::{FeatureQuery, ListOpenshiftVersions};
 use assisted_service::cluster::{GetCluster, ListClusterHosts, ListClusters};
 use assisted_service::event::ListEvents;
 use assisted_service::event::live::Watch;
-use assisted_service::file::InfraEnvFile;
 use assisted_service::file::log::DownloadLogs;
 use assisted_service::file::manifest::ManifestFile;
+use assisted_service::file::{InfraEnvFile, PresignedFile};
 use assisted_service::infra_env::{DownloadInfraEnvFiles, ListInfraEnvs};
 use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
@@ -74,6 +74,16 @@ pub(super) fn download_logs(call: &Call<'_>) -> Result<DownloadLogs, ApiError> {
         cluster_id: call.cluster_id()?,
         logs_type: enumeration(&call.params, name::LOGS_TYPE),
         host_id: call.params.uuid(name::HOST_ID).map(HostId),
+    })
+}
+
+pub(super) fn presigned_file(call: &Call<'_>) -> Result<PresignedFile, ApiError> {
+    Ok(PresignedFile {
+        cluster_id: call.cluster_id()?,
+        file_name: call.text(name::FILE_NAME).to_owned(),
+        logs_type: enumeration(&call.params, name::LOGS_TYPE),
+        host_id: call.params.uuid(name::HOST_ID).map(HostId),
+        additional_name: owned(&call.params, name::ADDITIONAL_NAME),
     })
 }
 

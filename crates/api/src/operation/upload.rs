@@ -3,12 +3,12 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
+use assisted_base::rate::{MinimumRate, RateMeter};
 use assisted_service::file::log::UploadLogs;
 use assisted_wire::cluster::LogsType;
 use assisted_wire::id::{HostId, InfraEnvId};
-use assisted_wire::operation::name;
+use assisted_wire::operation::{OperationId, name};
 use bytes::Bytes;
 use futures::{Stream, TryStreamExt, stream};
 use http::header::CONTENT_TYPE;
@@ -55,12 +55,7 @@ async fn keep(
     timeouts: &Timeouts,
 ) -> Result<(), ApiError> {
     let Call { service, caller, params, .. } = call;
-    let upload = UploadLogs {
-        cluster_id: call.cluster_id()?,
-        logs_type: params.text(name::LOGS_TYPE).and_then(|kind| kind.parse().ok()).unwrap_or(LogsType::Empty),
-        infra_env_id: params.uuid(name::INFRA_ENV_ID).map(InfraEnvId),
-        host_id: params.uuid(name::HOST_ID).map(HostId),
-    };
+    let cluster_id = call.cluster_id()?;
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let boundary = multer::parse_boundary(content_type).map_err(|_| {
         let given = content_type.split(';').next().unwrap_or_default().trim();
@@ -82,7 +77,21 @@ async fn keep(
         // Whatever it is, the client's file is not whole.
         let content =
             field.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, read_error(error).to_string()));
-        return Ok(service.files().upload_logs(caller, upload, content).await?);
+        let files = service.files();
+        if call.operation.id == OperationId::UploadOnClusterLayeringLogs {
+            let pool = call.text(name::POOL);
+            return Ok(Box::pin(files.upload_build_logs(caller, cluster_id, pool, content)).await?);
+        }
+        let upload = UploadLogs {
+            cluster_id,
+            logs_type: params
+                .text(name::LOGS_TYPE)
+                .and_then(|kind| kind.parse().ok())
+                .unwrap_or(LogsType::Empty),
+            infra_env_id: params.uuid(name::INFRA_ENV_ID).map(InfraEnvId),
+            host_id: params.uuid(name::HOST_ID).map(HostId),
+        };
+        return Ok(files.upload_logs(caller, upload, content).await?);
     }
     Err(ApiError::framework(400, format!("{FILE} in formData is required")))
 }
@@ -102,8 +111,10 @@ fn pieces(
     found: Arc<AtomicBool>,
     timeouts: Timeouts,
 ) -> impl Stream<Item = io::Result<Bytes>> + Send {
-    let begun = Instant::now();
-    stream::try_unfold((body, found, 0), move |(body, found, mut seen): (_, _, usize)| async move {
+    // Who sends a byte now and then would keep its place for ever.
+    let meter = RateMeter::new(MinimumRate { bytes_per_second: timeouts.rate, window: timeouts.piece });
+    let state = (body, found, meter, 0_usize);
+    stream::try_unfold(state, move |(body, found, mut meter, mut seen)| async move {
         loop {
             let slow = || io::Error::new(io::ErrorKind::TimedOut, "the body did not arrive in time");
             let frame = match timeout(timeouts.piece, body.frame()).await {
@@ -113,18 +124,12 @@ fn pieces(
                 Err(_) => return Err(slow()),
             };
             let Ok(piece) = frame.into_data() else { continue };
-            // Who sends a byte now and then would keep its place for ever.
-            let passed = begun.elapsed();
-            let millis = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
-            let wanted = timeouts.rate.saturating_mul(millis) / 1000;
-            if passed > timeouts.piece && (seen as u64) < wanted {
-                return Err(slow());
-            }
+            meter.note(piece.len()).map_err(|_| slow())?;
             if !found.load(Ordering::Relaxed) && seen > LONGEST_HEAD {
                 return Err(io::Error::other(format!("more than {LONGEST_HEAD} bytes come before the file")));
             }
             seen = seen.saturating_add(piece.len());
-            return Ok(Some((piece, (body, found, seen))));
+            return Ok(Some((piece, (body, found, meter, seen))));
         }
     })
 }

@@ -103,3 +103,71 @@ async fn a_stranger_is_not_the_host() {
     assert_eq!(registers(Some(&own)).await.0, 409);
     server.stop().await;
 }
+
+/// Attacks: a machine that has the token of its infra-env, and knows all that can be read of another one, speaks as that one.
+#[tokio::test]
+async fn a_machine_of_the_same_infra_env_is_not_the_host() {
+    let server = Server::start(Settings::default()).await;
+    let (_, infra_env) = register(&server).await;
+    let hosts = format!("/v2/infra-envs/{}/hosts", infra_env["id"].as_str().unwrap());
+    let host = format!("{hosts}/{HOST}");
+    let instructions = format!("{host}/instructions");
+    let machine = json!({"serial": "S1", "macs": ["52:54:00:00:00:0a"]}).to_string();
+    let ask = async |method: Method, path: &str, key: Option<&str>, body: Option<Value>| {
+        let mut request = server.client.request(method, format!("{}{path}", server.url));
+        request = request.header("discovery_machine", &machine);
+        if let Some(key) = key {
+            request = request.header("x-host-key", key);
+        }
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        request.send().await.unwrap().status().as_u16()
+    };
+    let registers = async |key| ask(Method::POST, &hosts, key, Some(json!({"host_id": HOST}))).await;
+    let polls = async |key| ask(Method::GET, &instructions, key, None).await;
+    let failed = json!({"step_type": "ntp-synchronizer", "exit_code": 2});
+    let replies = async |key| ask(Method::POST, &instructions, key, Some(failed.clone())).await;
+    let (own, other) = (Some("own-key"), Some("another-key"));
+    assert_eq!(registers(own).await, 201);
+    let kept = server.call(Method::GET, &host, None).await.1;
+    // Once, and once more: what changed nothing before is answered without a look at the database.
+    for _ in 0..2 {
+        for (key, poll, reply) in [(own, 200, 204), (other, 409, 409), (None, 409, 409)] {
+            assert_eq!((polls(key).await, replies(key).await), (poll, reply), "{key:?}");
+        }
+    }
+    // What tells its machine from others is no secret: it lets nobody in beside the host's own agent.
+    for stranger in [other, None] {
+        assert_eq!(registers(stranger).await, 503, "{stranger:?}");
+    }
+    assert_eq!(server.call(Method::GET, &host, None).await.1["registered_at"], kept["registered_at"]);
+    let (_, events) = server.call(Method::GET, &format!("/v2/events?host_id={HOST}"), None).await;
+    let told =
+        |event: &Value| event["message"].as_str().is_some_and(|text| text.contains("heard a moment ago"));
+    assert!(events.as_array().unwrap().iter().any(told), "{events}");
+    // The key itself is kept nowhere.
+    assert!(!kept.to_string().contains("own-key") && !events.to_string().contains("own-key"));
+    assert_eq!(registers(own).await, 201);
+    // The way back of one whose board was changed.
+    assert_eq!(server.call(Method::POST, &format!("{host}/actions/release-machine"), None).await.0, 200);
+    assert_eq!(registers(other).await, 201);
+    assert_eq!((polls(own).await, polls(other).await), (409, 200));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn agents_without_a_key_are_taken_unless_keys_are_required() {
+    for (required, registered, polled) in [(false, 201, 200), (true, 409, 409)] {
+        let mut settings = Settings::default();
+        settings.auth.agent_keys_required = required;
+        let server = Server::start(settings).await;
+        let (_, infra_env) = register(&server).await;
+        let hosts = format!("/v2/infra-envs/{}/hosts", infra_env["id"].as_str().unwrap());
+        let registration = Some(json!({"host_id": HOST}));
+        assert_eq!(server.call(Method::POST, &hosts, registration).await.0, registered);
+        let instructions = format!("{hosts}/{HOST}/instructions");
+        assert_eq!(server.call(Method::GET, &instructions, None).await.0, polled);
+        server.stop().await;
+    }
+}

@@ -1,18 +1,27 @@
-//! The page on attacks names tests that there are.
+//! Pages that name tests name tests that there are: that of attacks, and that of image mode.
 
 use std::path::Path;
 
+use assisted_wire::on_cluster_layering::LayeringErrorCode;
 use regex::Regex;
 
-#[test]
-fn each_attack_names_tests_that_there_are() {
+/// A row of a table.
+struct Row {
+    first: String,
+    /// How many tests it names; each of them is there.
+    tests: usize,
+    text: String,
+}
+
+/// The rows of a page whose first cell is of a form.
+fn rows(page: &str, form: &str) -> Vec<Row> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = std::fs::read_to_string(root.join("docs/security.md")).unwrap();
-    let (row, test) = (Regex::new(r"^\| (\d+) \|").unwrap(), Regex::new(r"`([\w/]+\.rs)` `(\w+)`").unwrap());
-    let rows: Vec<_> = page.lines().filter(|line| row.is_match(line)).collect();
-    let mut tests = 0;
-    for (index, line) in rows.iter().enumerate() {
-        assert_eq!(row.captures(line).unwrap()[1], (index + 1).to_string());
+    let text = std::fs::read_to_string(root.join(page)).unwrap();
+    let first = Regex::new(&format!(r"^\| ({form}) \|")).unwrap();
+    let test = Regex::new(r"`([\w/-]+\.rs)` `(\w+)`").unwrap();
+    let read = |line: &str| {
+        let found = first.captures(line)?;
+        let mut tests = 0;
         for named in test.captures_iter(line) {
             let (path, name) = (&named[1], &named[2]);
             let source =
@@ -20,7 +29,42 @@ fn each_attack_names_tests_that_there_are() {
             assert!(source.contains(&format!("fn {name}(")), "{path} has no {name}");
             tests += 1;
         }
-        assert!(test.is_match(line), "{line}");
+        Some(Row { first: found[1].to_owned(), tests, text: line.to_owned() })
+    };
+    text.lines().filter_map(read).collect()
+}
+
+fn firsts(rows: &[Row]) -> Vec<&str> {
+    rows.iter().map(|row| row.first.as_str()).collect()
+}
+
+fn numbers(last: usize) -> Vec<String> {
+    (1..=last).map(|number| number.to_string()).collect()
+}
+
+#[test]
+fn each_attack_names_tests_that_there_are() {
+    let rows = rows("docs/security.md", r"\d+");
+    assert_eq!(firsts(&rows), numbers(rows.len()));
+    for row in &rows {
+        assert!(row.tests > 0, "{}", row.text);
     }
+    let tests: usize = rows.iter().map(|row| row.tests).sum();
     assert!(rows.len() >= 30 && tests >= 60, "{} {tests}", rows.len());
+}
+
+#[test]
+fn what_image_mode_shows_names_tests_that_there_are() {
+    const PAGE: &str = "docs/image-mode-tests.md";
+    let shown = rows(PAGE, r"\d+");
+    assert_eq!(firsts(&shown), numbers(24));
+    let rules = rows(PAGE, r"V\d\d");
+    let all: Vec<_> = (1..=25).map(|number| format!("V{number:02}")).collect();
+    assert_eq!(firsts(&rules), all);
+    let codes = rows(PAGE, "`[a-z-]+`");
+    let all: Vec<_> = LayeringErrorCode::ALL.iter().map(|code| format!("`{code}`")).collect();
+    assert_eq!(firsts(&codes), all);
+    for row in shown.iter().chain(&rules).chain(&codes) {
+        assert!(row.tests > 0, "{}", row.text);
+    }
 }

@@ -157,3 +157,71 @@ async fn files_are_given_out_in_their_time() {
     assert_eq!(server.call(Method::PUT, &progress, Some(json!({"logs_state": "lost"}))).await.0, 400);
     server.stop().await;
 }
+
+/// What an address that the service gave out leads to; `more` follows it.
+async fn follow(server: &Server, address: &str, more: &str) -> (u16, String, String, Vec<u8>) {
+    let path = address.strip_prefix("/api/assisted-install").unwrap();
+    assert!(path.starts_with("/v2/presigned?token="), "{path}");
+    fetch(server, &format!("{path}{more}")).await
+}
+
+#[tokio::test]
+async fn an_address_opens_one_file_of_a_bucket_as_its_download_does() {
+    let server = Box::pin(Server::start_in_bucket(Settings::default())).await;
+    let id = cluster(&server).await;
+    let (path, manifests) = (format!("/v2/clusters/{id}/downloads"), format!("/v2/clusters/{id}/manifests"));
+    for name in ["a.yaml", "b.yaml"] {
+        let manifest = json!({"file_name": name, "content": STANDARD.encode(format!("of: {name}\n"))});
+        assert_eq!(server.call(Method::POST, &manifests, Some(manifest)).await.0, 201);
+    }
+    let of_a = format!("{path}/files-presigned?file_name=manifests&additional_name=manifests/a.yaml");
+    let (status, made) = server.call(Method::GET, &of_a, None).await;
+    assert_eq!(status, 200, "{made}");
+    assert!(!made["expires_at"].as_str().unwrap().starts_with("0001"), "{made}");
+    let address = made["url"].as_str().unwrap();
+    let direct = fetch(&server, &format!("{manifests}/files?file_name=a.yaml")).await;
+    assert_eq!(direct.0, 200);
+    for more in ["", "&file_name=b.yaml", "&additional_name=manifests/b.yaml&cluster_id=x&token=x"] {
+        assert_eq!(follow(&server, address, more).await, direct, "{more}");
+    }
+
+    let refused = |answer: (u16, String, String, Vec<u8>)| {
+        let body: Value = serde_json::from_slice(&answer.3).unwrap();
+        let told = json!({"code": 403, "message": "the address of the file is not good, or not any more"});
+        assert_eq!((answer.0, body), (403, told));
+    };
+    refused(follow(&server, address, "A").await);
+    for query in ["", "?token=", "?token=x", "?file_name=a.yaml", "?token=v1.0000000000000000.AAAA"] {
+        refused(fetch(&server, &format!("/v2/presigned{query}")).await);
+    }
+    let elsewhere = address.strip_prefix("/api/assisted-install").unwrap();
+    assert_eq!(server.call(Method::POST, elsewhere, None).await.0, 404);
+    assert_eq!(fetch(&server, &elsewhere.replace("/presigned", "/presigned/x")).await.0, 404);
+
+    let logs = format!("/v2/clusters/{id}/logs?logs_type=controller");
+    let of_logs = format!("{path}/files-presigned?file_name=logs&logs_type=controller");
+    assert_eq!(server.call(Method::GET, &of_logs, None).await, server.call(Method::GET, &logs, None).await);
+    let content: Vec<u8> = (0..3_000_000_u32).map(|number| (number % 241) as u8).collect();
+    assert_eq!(upload(&server, &logs, FORM, form("upfile", &content)).await, (204, Value::Null));
+    let (status, made) = server.call(Method::GET, &of_logs, None).await;
+    assert_eq!(status, 200, "{made}");
+    let followed = follow(&server, made["url"].as_str().unwrap(), "").await;
+    assert!(followed == fetch(&server, &logs).await && followed.3 == content);
+
+    for (file, status) in [
+        ("files-presigned?file_name=master.ign", 409),
+        ("files-presigned?file_name=kubeconfig", 400),
+        ("files-presigned?file_name=manifests", 500),
+        ("files-presigned?file_name=manifests&additional_name=../../x", 400),
+        ("files-presigned?file_name=manifests&additional_name=openshift/a.yaml", 404),
+        ("credentials-presigned?file_name=kubeconfig", 409),
+        ("credentials-presigned?file_name=master.ign", 400),
+    ] {
+        assert_eq!(fetch(&server, &format!("{path}/{file}")).await.0, status, "{file}");
+    }
+    // A file that is gone meanwhile.
+    let delete = format!("{manifests}?folder=manifests&file_name=a.yaml");
+    assert_eq!(server.call(Method::DELETE, &delete, None).await.0, 200);
+    assert_eq!(follow(&server, address, "").await.0, 404);
+    server.stop().await;
+}

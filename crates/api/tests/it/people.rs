@@ -19,9 +19,16 @@ struct UserStore {
 
 impl UserStore {
     async fn new() -> Self {
+        Self::of(Server::start(Self::settings()).await).await
+    }
+
+    fn settings() -> Settings {
         let (mut settings, _) = local();
         settings.auth.auth_type = AuthType::Users;
-        let server = Server::start(settings).await;
+        settings
+    }
+
+    async fn of(server: Server) -> Self {
         let code = server.setup_code().await.unwrap();
         let body = json!({"code": code, "name": "root", "password": PASSWORD});
         let (status, body) = ask(&server, Method::POST, "/auth/setup", None, Some(body)).await;
@@ -96,6 +103,41 @@ async fn operate(
     }
     let method = Method::from_bytes(operation.method.as_str().as_bytes()).unwrap();
     people.ask(method, &path, token, None).await
+}
+
+#[tokio::test]
+async fn addresses_of_files_are_for_those_who_may_open_something_and_open_to_all() {
+    let people = UserStore::of(Box::pin(Server::start_in_bucket(UserStore::settings())).await).await;
+    let ann = people.add("ann", "editor", "blue").await;
+    let eve = people.add("eve", "editor", "red").await;
+    let vic = people.add("vic", "viewer", "blue").await;
+    let cluster = people.cluster(&ann, "anns").await;
+    let manifest = json!({"file_name": "a.yaml", "content": "YTogMQo="});
+    let manifests = format!("/v2/clusters/{cluster}/manifests");
+    assert_eq!(people.ask(Method::POST, &manifests, &ann, Some(manifest)).await.0, 201);
+    let downloads = format!("/v2/clusters/{cluster}/downloads");
+    let file = format!("{downloads}/files-presigned?file_name=manifests&additional_name=manifests/a.yaml");
+    // It is too early for them, which those are told who may have them.
+    let credentials = format!("{downloads}/credentials-presigned?file_name=kubeconfig");
+    for (token, of_file, of_credentials) in
+        [(&ann, 200, 409), (&people.root, 200, 409), (&eve, 404, 404), (&vic, 403, 403)]
+    {
+        let (status, body) = people.ask(Method::GET, &file, token, None).await;
+        assert_eq!(status, of_file, "{body}");
+        let (status, refused) = people.ask(Method::GET, &credentials, token, None).await;
+        assert_eq!(status, of_credentials, "{refused}");
+        if of_file != 200 {
+            continue;
+        }
+        let address = body["url"].as_str().unwrap().strip_prefix("/api/assisted-install").unwrap();
+        assert_eq!(ask(&people.server, Method::GET, address, None, None).await.0, 200);
+        // It opens nothing else.
+        let (_, token) = address.split_once("?token=").unwrap();
+        let direct = format!("{manifests}/files?file_name=a.yaml&api_key={token}");
+        assert_eq!(ask(&people.server, Method::GET, &direct, Some(token), None).await.0, 401);
+    }
+    assert_eq!(ask(&people.server, Method::GET, &file, None, None).await.0, 401);
+    people.server.stop().await;
 }
 
 #[tokio::test]

@@ -147,3 +147,40 @@ async fn events() {
     assert_eq!(server.call(Method::POST, "/v2/events", Some(event("category", json!("")))).await.0, 201);
     server.stop().await;
 }
+
+#[tokio::test]
+async fn events_without_a_limit_come_in_parts() {
+    let server = Server::start(Settings::default()).await;
+    let (cluster, _) = register(&server).await;
+    let id = cluster["id"].as_str().unwrap();
+    let store = assisted_store::Store::open(&server.database).await.unwrap();
+    let mut batch = assisted_store::Batch::new();
+    let count = 10_050;
+    for number in 0..count {
+        let event = json!({
+            "name": "counted", "cluster_id": id, "severity": "info", "message": number.to_string(),
+            "event_time": "2020-01-01T00:00:00Z",
+        });
+        batch.insert_client_event(&serde_json::from_value(event).unwrap());
+    }
+    store.write(batch).await.unwrap();
+    for (query, wanted) in [("&limit=-1", None), ("&limit=7000", Some(7000)), ("", Some(5000))] {
+        for descending in [false, true] {
+            let order = if descending { "descending" } else { "ascending" };
+            let url = format!("{}/v2/events?cluster_id={id}{query}&order={order}", server.url);
+            let answer = server.client.get(url).send().await.unwrap();
+            let total: usize = answer.headers()["event-count"].to_str().unwrap().parse().unwrap();
+            let events: Vec<Value> = answer.json().await.unwrap();
+            assert!(total > count, "{total}");
+            assert_eq!(events.len(), wanted.unwrap_or(total), "{query} {order}");
+            let counted = events.iter().filter(|event| event["name"] == "counted");
+            let numbers: Vec<usize> =
+                counted.map(|event| event["message"].as_str().unwrap().parse().unwrap()).collect();
+            let rising = numbers.windows(2).all(|pair| pair[1] == pair[0] + 1);
+            let falling = numbers.windows(2).all(|pair| pair[0] == pair[1] + 1);
+            assert!(numbers.len() > 4000 && if descending { falling } else { rising }, "{query} {order}");
+            assert!(wanted.is_some() || numbers.len() == count, "{query} {order}");
+        }
+    }
+    server.stop().await;
+}

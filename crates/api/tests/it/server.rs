@@ -1,14 +1,16 @@
 //! A whole service for one test, on a free port.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use assisted_api::server::serve;
 use assisted_api::{Api, Timeouts};
-use assisted_blob::Blob;
+use assisted_base::http::Trust;
+use assisted_blob::{Blob, S3};
 use assisted_config::Settings;
 use assisted_service::generator::Simulation;
 use assisted_service::{Background, Service};
 use assisted_store::Store;
+use assisted_testkit::AwsServer;
 use reqwest::{Client, Method};
 use rustls::ServerConfig;
 use serde_json::Value;
@@ -16,6 +18,7 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use uuid::Uuid;
 
 pub(crate) struct Server {
     pub(crate) url: String,
@@ -36,6 +39,22 @@ impl Server {
         Box::pin(Self::start_with(settings, Timeouts::default(), None)).await
     }
 
+    /// With files in a bucket that no other test uses.
+    pub(crate) async fn start_in_bucket(settings: Settings) -> Self {
+        static BUCKETS: OnceLock<String> = OnceLock::new();
+        let buckets = BUCKETS.get_or_init(|| AwsServer::shared().unwrap());
+        let bucket = S3 {
+            endpoint: buckets.parse().unwrap(),
+            region: "us-east-1".to_owned(),
+            bucket: format!("b-{}", Uuid::new_v4().simple()),
+            access_key: "me".to_owned(),
+            secret_key: "hush".into(),
+            create: true,
+            trust: Trust::System,
+        };
+        Box::pin(Self::launch(settings, Timeouts::default(), None, Some(bucket))).await
+    }
+
     /// With other time limits, or over TLS.
     pub(crate) async fn start_with(
         settings: Settings,
@@ -43,17 +62,25 @@ impl Server {
         tls: Option<Arc<ServerConfig>>,
     ) -> Self {
         // Settings are large.
-        Box::pin(Self::launch(settings, timeouts, tls)).await
+        Box::pin(Self::launch(settings, timeouts, tls, None)).await
     }
 
-    async fn launch(settings: Settings, timeouts: Timeouts, tls: Option<Arc<ServerConfig>>) -> Self {
+    async fn launch(
+        settings: Settings,
+        timeouts: Timeouts,
+        tls: Option<Arc<ServerConfig>>,
+        bucket: Option<S3>,
+    ) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let dir = tempfile::tempdir().unwrap();
         let database = format!("sqlite:{}", dir.path().join("test.db").display());
         let store = Store::open(&database).await.unwrap();
-        let blob = Blob::open(dir.path().join("files")).await.unwrap();
+        let blob = match bucket {
+            Some(bucket) => Blob::bucket(bucket).await,
+            None => Blob::open(dir.path().join("files")).await,
+        };
         let (service, background) =
-            Service::builder(settings.clone(), store, blob, Arc::new(Simulation)).unwrap().start();
+            Service::builder(settings.clone(), store, blob.unwrap(), Arc::new(Simulation)).unwrap().start();
         let api =
             Api::with_timeouts(service.clone(), &settings, timeouts).unwrap().with_ui(assisted_ui::answer);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

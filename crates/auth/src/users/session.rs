@@ -45,6 +45,7 @@ impl Authenticated {
             kind: Kind::Person,
             peer: None,
             machine: None,
+            host_key: None,
             request_id,
         }
     }

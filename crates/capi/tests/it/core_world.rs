@@ -47,7 +47,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::door::Door;
 use crate::gate::Gate;
-use crate::metal3::Metal3;
+use crate::metal3::{Metal3, Playing};
 use crate::world::{GROUPS, Site, apply, define_groups, wait};
 
 const SILENCE: Duration = Duration::from_secs(330);
@@ -81,7 +81,7 @@ pub struct World {
     /// The cluster that is installed.
     pub spoke: Arc<Kube>,
     pub spoke_client: Client,
-    pub metal3: Arc<Metal3>,
+    pub metal3: Playing,
     pub registry: String,
     /// Files of the service.
     pub blob: Blob,
@@ -96,12 +96,11 @@ pub struct World {
     _background: Background,
     _registry: DockerRegistry,
     _images: tempfile::TempDir,
-    playing: JoinHandle<()>,
 }
 
 impl Drop for World {
     fn drop(&mut self) {
-        self.playing.abort();
+        self.metal3.stop();
         for provider in self.providers.lock().unwrap().drain(..) {
             provider.abort();
         }
@@ -157,15 +156,8 @@ impl World {
             run_controllers(&kube, &service).await;
         }
         let spoke_client = from_file(&spoke.kubeconfig(), SILENCE).await.unwrap();
-        let site = Site { client: client.clone(), namespace: NAMESPACE, service: address };
-        let metal3 = Arc::new(Metal3::default());
-        let player = (Arc::clone(&metal3), Site { client, namespace: NAMESPACE, service: address });
-        let playing = tokio::spawn(async move {
-            loop {
-                player.0.play(&player.1).await;
-                tokio::time::sleep(Duration::from_millis(200)).await;
-            }
-        });
+        let site = Site { client, namespace: NAMESPACE, service: address };
+        let metal3 = Metal3::start(site.clone());
         let mut ports = [0; 2];
         for port in &mut ports {
             *port = TcpListener::bind(("127.0.0.1", 0)).await.unwrap().local_addr().unwrap().port();
@@ -190,7 +182,6 @@ impl World {
             _background: background,
             _registry: registry,
             _images: images,
-            playing,
         };
         world.start_providers().await;
         world

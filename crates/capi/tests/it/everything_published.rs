@@ -1,9 +1,6 @@
 //! The shapes of manifests that are published for these kinds (capi-providers §21): several nodes, the same in the older version, a single
 //! node, and both of OKD. Each is the example of the documentation, changed here; it is taken field by field, and becomes a cluster.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use assisted_crd::cluster_api::openshift_assisted_control_plane::v1alpha3::OpenshiftAssistedControlPlane as Plane;
 use assisted_crd::hive::cluster_image_set::ClusterImageSet;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
@@ -14,7 +11,6 @@ use kube::Api;
 use kube::api::PostParams;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
 
 use crate::core_steps::{agent, delete};
 use crate::core_world::{NAMESPACE, OKD_VERSION, World};
@@ -260,24 +256,17 @@ async fn install(world: &World, published: &Published, topology: Topology) {
 async fn everything_of_each_published_shape_is_taken_and_its_machines_boot() {
     let world = World::launch().await;
     renew_metal3(&world).await;
-    let mut playing = JoinSet::new();
+    let mut playing = Vec::new();
     for published in &PUBLISHED {
         let namespace = published.name;
         world.kubectl(&["create", "namespace", namespace]).await;
         apply(&world, namespace, published).await;
-        let metal3 = Arc::new(Metal3::default());
-        let site = || Site { client: world.site.client.clone(), namespace, service: world.address };
-        let (player, there) = (Arc::clone(&metal3), site());
-        playing.spawn(async move {
-            loop {
-                player.play(&there).await;
-                tokio::time::sleep(Duration::from_millis(500)).await;
-            }
-        });
+        let site = Site { client: world.site.client.clone(), namespace, service: world.address };
+        let metal3 = Metal3::start(site.clone());
         wait(&format!("the machines of {namespace} boot"), async || metal3.booted().len() == published.hosts)
             .await;
+        playing.push(metal3);
 
-        let site = site();
         let install = json!(site.find::<AgentClusterInstall>("demo").await.unwrap())["spec"].take();
         let networking = &install["networking"];
         assert_eq!(networking["clusterNetwork"][0]["cidr"], "172.18.0.0/20", "{namespace}");

@@ -1,9 +1,6 @@
 //! The core of Cluster API judges: settings of a cluster on their way from manifests to the installer's cluster and its install-config,
 //! and those that can't be.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::cluster_api::openshift_assisted_control_plane::v1alpha3::OpenshiftAssistedControlPlane as Plane;
 use assisted_crd::condition::find;
@@ -11,10 +8,9 @@ use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_wire::id::ClusterId;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
 
 use crate::core_world::World;
-use crate::metal3::Metal3;
+use crate::metal3::{Metal3, Playing};
 use crate::world::{Site, wait};
 
 /// What the examples say of a cluster's addresses.
@@ -23,23 +19,16 @@ const ADDRESSES: &str = "    apiVIPs: [10.0.0.2]\n    ingressVIPs: [10.0.0.3]\n"
 /// The examples in a namespace of their own, with other settings in the place of the addresses; their infrastructure comes.
 async fn described(
     world: &World,
-    playing: &mut JoinSet<()>,
+    playing: &mut Vec<Playing>,
     namespace: &'static str,
     settings: &str,
 ) -> Site {
     world.kubectl(&["create", "namespace", namespace]).await;
     let settings = settings.to_owned();
     world.apply_examples_to(namespace, move |text| text.replace(ADDRESSES, &settings)).await;
-    let site = || Site { client: world.site.client.clone(), namespace, service: world.address };
-    let there = site();
-    playing.spawn(async move {
-        let metal3 = Arc::new(Metal3::default());
-        loop {
-            metal3.play(&there).await;
-            tokio::time::sleep(Duration::from_millis(500)).await;
-        }
-    });
-    site()
+    let site = Site { client: world.site.client.clone(), namespace, service: world.address };
+    playing.push(Metal3::start(site.clone()));
+    site
 }
 
 async fn says(site: &Site, words: &[&str]) {
@@ -75,7 +64,7 @@ async fn install_config(world: &World, id: ClusterId) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_of_settings_arrives_in_the_install_config() {
     let world = World::launch().await;
-    let mut playing = JoinSet::new();
+    let mut playing = Vec::new();
     let proxy = "    proxy:\n      httpProxy: http://proxy.example.com:3128\n      httpsProxy: http://proxy.example.com:3129\n      \
                  noProxy: .example.com\n";
     let more = "    sshAuthorizedKey: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f\n    \
@@ -125,7 +114,7 @@ async fn everything_of_settings_arrives_in_the_install_config() {
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_that_does_not_fit_is_told_and_mended() {
     let world = World::launch().await;
-    let mut playing = JoinSet::new();
+    let mut playing = Vec::new();
     let half = described(&world, &mut playing, "half", "    apiVIPs: [10.0.0.2]\n").await;
     says(&half, &["apiVIPs and ingressVIPs belong together"]).await;
     assert!(half.find::<AgentClusterInstall>("demo").await.is_none());

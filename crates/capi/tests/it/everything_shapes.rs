@@ -1,8 +1,5 @@
 //! The core of Cluster API judges: clusters of other shapes than the usual one, and two of one name.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use assisted_crd::cluster_api::labels::label;
 use assisted_crd::cluster_api::openshift_assisted_control_plane::v1alpha3::OpenshiftAssistedControlPlane as Plane;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
@@ -87,15 +84,7 @@ async fn everything_of_two_clusters_of_one_name() {
     own.metadata.name = Some(OTHER.to_owned());
     Api::all(client.clone()).create(&PostParams::default(), &own).await.unwrap();
     let other = Site { client: client.clone(), namespace: OTHER, service: world.address };
-    let metal3 = Arc::new(Metal3::default());
-    let (player, there) = (Arc::clone(&metal3), Site { client: client.clone(), ..other });
-    let playing = tokio::spawn(async move {
-        loop {
-            player.play(&there).await;
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
-    });
-    let other = Site { client: client.clone(), namespace: OTHER, service: world.address };
+    let metal3 = Metal3::start(other.clone());
     world.apply_examples(str::to_owned).await;
     world.apply_examples_to(OTHER, str::to_owned).await;
     let machines_booted = booted(&world, HOSTS).await;
@@ -114,7 +103,7 @@ async fn everything_of_two_clusters_of_one_name() {
     other.gone::<Plane>("demo").await;
     other.gone::<ClusterDeployment>("demo").await;
     assert_eq!(named().await, ["demo.demo"]);
-    playing.abort();
+    metal3.stop();
     let hosts = machines(&world, Topology::Ha, &names(&machines_booted)).await;
     install(&world, &machines_booted).await;
     hosts.abort();

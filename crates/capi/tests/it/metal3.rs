@@ -1,7 +1,9 @@
 //! What plays metal3: clusters are there at once, and a machine gets hardware when it has something to boot.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use assisted_crd::cluster_api::machine::Machine;
 use assisted_crd::cluster_api::metal3_machine::Metal3Machine;
@@ -13,8 +15,12 @@ use kube::api::{ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, ResourceExt};
 use serde_json::json;
+use tokio::task::JoinHandle;
 
 use crate::world::Site;
+
+/// Between two looks at what there is to do.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// A machine that was given bootstrap data, and the hardware that it is.
 #[derive(Clone, Debug)]
@@ -34,7 +40,46 @@ pub struct Metal3 {
     pub control_planes: Mutex<Option<u32>>,
 }
 
+/// It plays until this is dropped.
+pub struct Playing {
+    metal3: Arc<Metal3>,
+    task: JoinHandle<()>,
+}
+
+impl Playing {
+    pub fn stop(&self) {
+        self.task.abort();
+    }
+}
+
+impl Deref for Playing {
+    type Target = Metal3;
+
+    fn deref(&self) -> &Metal3 {
+        &self.metal3
+    }
+}
+
+impl Drop for Playing {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
 impl Metal3 {
+    /// Plays at a site.
+    pub fn start(site: Site) -> Playing {
+        let metal3 = Arc::new(Self::default());
+        let player = Arc::clone(&metal3);
+        let task = tokio::spawn(async move {
+            loop {
+                player.play(&site).await;
+                tokio::time::sleep(PAUSE).await;
+            }
+        });
+        Playing { metal3, task }
+    }
+
     /// The machines that have booted, those of the control plane first.
     pub fn booted(&self) -> Vec<Booted> {
         let mut all: Vec<_> = self.booted.lock().unwrap().values().cloned().collect();
@@ -42,7 +87,7 @@ impl Metal3 {
         all
     }
 
-    pub async fn play(&self, site: &Site) {
+    async fn play(&self, site: &Site) {
         let kind = GroupVersionKind::gvk("infrastructure.cluster.x-k8s.io", "v1beta1", "Metal3Cluster");
         let clusters: Api<DynamicObject> =
             Api::namespaced_with(site.client.clone(), site.namespace, &ApiResource::from_gvk(&kind));

@@ -216,6 +216,7 @@ impl<K> Object for K where
 }
 
 /// A namespace of the management cluster.
+#[derive(Clone)]
 pub struct Site {
     pub client: Client,
     pub namespace: &'static str,

@@ -6,6 +6,7 @@ use assisted_wire::cluster_params::{
     PresignedUrl,
 };
 use assisted_wire::id::ClusterId;
+use assisted_wire::mirror_registry::MirrorRegistry;
 use assisted_wire::operation::OperationId;
 use assisted_wire::platform::PlatformType;
 use assisted_wire::requirements::PreflightHardwareRequirements;
@@ -115,6 +116,19 @@ impl Client {
         ignored: &IgnoredValidations,
     ) -> Result<IgnoredValidations, Error> {
         self.cluster(OperationId::SetIgnoredValidations, id).json(ignored).send().await
+    }
+
+    /// Registries that stand in for others for the cluster alone.
+    pub async fn cluster_mirror_registry(&self, id: ClusterId) -> Result<MirrorRegistry, Error> {
+        self.cluster(OperationId::GetClusterMirrorRegistry, id).send().await
+    }
+
+    pub async fn set_cluster_mirror_registry(
+        &self,
+        id: ClusterId,
+        mirrors: &MirrorRegistry,
+    ) -> Result<MirrorRegistry, Error> {
+        self.cluster(OperationId::SetClusterMirrorRegistry, id).json(mirrors).send().await
     }
 
     /// The cluster's install-config, as YAML.

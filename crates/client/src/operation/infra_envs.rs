@@ -4,6 +4,7 @@ use assisted_wire::cluster_params::PresignedUrl;
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use assisted_wire::image_state::ImageState;
 use assisted_wire::infra_env::{InfraEnv, InfraEnvCreateParams, InfraEnvList, InfraEnvUpdateParams};
+use assisted_wire::mirror_registry::MirrorRegistry;
 use assisted_wire::operation::OperationId;
 
 use crate::call::{Call, Download};
@@ -67,6 +68,19 @@ impl Client {
     /// Address of the discovery ISO.
     pub async fn infra_env_image_url(&self, id: InfraEnvId) -> Result<PresignedUrl, Error> {
         self.infra_env(OperationId::GetInfraEnvDownloadURL, id).send().await
+    }
+
+    /// Registries that stand in for others for its hosts alone.
+    pub async fn infra_env_mirror_registry(&self, id: InfraEnvId) -> Result<MirrorRegistry, Error> {
+        self.infra_env(OperationId::GetInfraEnvMirrorRegistry, id).send().await
+    }
+
+    pub async fn set_infra_env_mirror_registry(
+        &self,
+        id: InfraEnvId,
+        mirrors: &MirrorRegistry,
+    ) -> Result<MirrorRegistry, Error> {
+        self.infra_env(OperationId::SetInfraEnvMirrorRegistry, id).json(mirrors).send().await
     }
 
     /// Whether the discovery ISO can be downloaded; an image service that fetches base images when they are asked for begins.

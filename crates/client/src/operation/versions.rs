@@ -3,7 +3,9 @@
 use assisted_wire::operation::OperationId;
 use assisted_wire::support_level::{SupportedArchitectures, SupportedFeatures};
 use assisted_wire::supported_features::DetailedSupportedFeatures;
-use assisted_wire::version::{ListVersions, OpenshiftVersions, ReleaseSources};
+use assisted_wire::version::{
+    ListVersions, OpenshiftVersions, ReleaseImage, ReleaseImageParams, ReleaseSources,
+};
 
 use crate::call::Call;
 use crate::{Client, Error};
@@ -27,6 +29,11 @@ pub struct SupportFilter {
 }
 
 impl Client {
+    /// The release that an image holds; one that is not known is read, and offered from then on.
+    pub async fn read_release_image(&self, params: &ReleaseImageParams) -> Result<ReleaseImage, Error> {
+        self.call(OperationId::ReadReleaseImage).json(params).send().await
+    }
+
     /// Versions of the service's own parts.
     pub async fn component_versions(&self) -> Result<ListVersions, Error> {
         self.call(OperationId::ListComponentVersions).send().await

@@ -27,6 +27,8 @@ pub(crate) const MACHINE_CONFIG: Kind =
     kind("machineconfiguration.openshift.io", "v1", "MachineConfig", "machineconfigs");
 pub(crate) const MACHINE_OS_CONFIG: Kind =
     kind("machineconfiguration.openshift.io", "v1", "MachineOSConfig", "machineosconfigs");
+pub(crate) const MACHINE_OS_BUILD: Kind =
+    kind("machineconfiguration.openshift.io", "v1", "MachineOSBuild", "machineosbuilds");
 pub(crate) const MACHINE: Kind = kind("machine.openshift.io", "v1beta1", "Machine", "machines");
 pub(crate) const BARE_METAL_HOST: Kind = kind("metal3.io", "v1alpha1", "BareMetalHost", "baremetalhosts");
 pub(crate) const PROVISIONING: Kind = kind("metal3.io", "v1alpha1", "Provisioning", "provisionings");

@@ -140,6 +140,9 @@ impl Stages<'_> {
         }
         let (every, limit) = (intervals.min_interval, Some(intervals.adoption_limit));
         let ended = poll_until(self.stop, every, limit, async || self.context.images.lock().clone()).await;
+        if ended == Err(PollError::TimedOut) {
+            layering::give_up(self.context).await;
+        }
         ended.map_err(FinishError::Adoption)?.map_err(FinishError::Images)
     }
 

@@ -70,7 +70,8 @@ fn condition<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
     conditions.into_iter().flatten().find(|condition| condition["type"] == name)
 }
 
-fn holds(object: &Value, name: &str) -> bool {
+/// Whether a condition of an object holds.
+pub(super) fn holds(object: &Value, name: &str) -> bool {
     condition(object, name).is_some_and(|condition| condition["status"] == "True")
 }
 
@@ -118,7 +119,9 @@ pub(super) fn decide(build: &LayeringBuild, facts: &Facts) -> Adoption {
     }
     for node in &facts.nodes {
         let images = [&node.current_image, &node.desired_image];
-        if node.current_config != node.desired_config || images.iter().any(|other| *other != image) {
+        // What it was given before its first start is what the pool has: rendered names are equal (§B7.1).
+        let is_pools = node.current_config == node.desired_config && node.current_config == name("status");
+        if !is_pools || images.iter().any(|other| *other != image) {
             return Adoption::Waiting(format!("node {} is not in the image yet", node.name));
         }
     }
@@ -205,6 +208,17 @@ mod tests {
             ),
             (
                 Facts { nodes: vec![NodeFacts { desired_config: "x".into(), ..node() }], ..facts() },
+                "node m-0 is not",
+            ),
+            (
+                Facts {
+                    nodes: vec![NodeFacts {
+                        current_config: "rendered-master-0".into(),
+                        desired_config: "rendered-master-0".into(),
+                        ..node()
+                    }],
+                    ..facts()
+                },
                 "node m-0 is not",
             ),
         ] {

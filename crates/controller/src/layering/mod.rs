@@ -1,7 +1,9 @@
-//! Images of nodes that were built during the installation: whether the cluster has taken them over as its own, and whether its nodes
-//! have booted them (ocl-day1 §B8).
+//! Images of nodes that are built during the installation: that of workers is built here, in the cluster (ocl-day1 §B7); then whether the
+//! cluster has taken them over as its own, and whether its nodes have booted them (§B8).
 
 mod adopt;
+mod build;
+mod gather;
 
 use assisted_base::error::chain;
 use assisted_base::http::Proxies as Way;
@@ -18,8 +20,14 @@ use tracing::{info, warn};
 
 use crate::cluster::{MACHINE_CONFIG, MACHINE_CONFIG_POOL, MACHINE_OS_CONFIG, is_absent, proxies, status};
 use crate::context::{Context, ImagesEnd};
+use crate::error::ReconcileError;
 use crate::wait::poll_until;
 use adopt::{Adoption, Facts, NodeFacts};
+use build::Work;
+
+pub(crate) use build::PODS;
+
+pub(crate) use gather::gather;
 
 /// What the machine config operator makes of an image that it takes over.
 const COMPONENT: &str = "10-prebuiltimage-osimageurl-";
@@ -33,11 +41,22 @@ enum PassError {
     Hosts(#[source] Box<assisted_client::Error>),
     #[error("the cluster's API did not answer as it should")]
     Kube(#[source] Box<kube::Error>),
+    #[error(transparent)]
+    Administrator(Box<ReconcileError>),
+    /// No other pass will build it.
+    #[error("{why}")]
+    Hopeless { code: LayeringErrorCode, why: String },
 }
 
 impl From<kube::Error> for PassError {
     fn from(error: kube::Error) -> Self {
         Self::Kube(Box::new(error))
+    }
+}
+
+impl From<ReconcileError> for PassError {
+    fn from(error: ReconcileError) -> Self {
+        Self::Administrator(Box::new(error))
     }
 }
 
@@ -50,14 +69,19 @@ pub(crate) fn are_awaited(install_config_overrides: &str) -> bool {
 
 /// Follows the images until each is the cluster's own, or has failed. There is nothing to do where there are none.
 pub(crate) async fn follow(context: &Context, stop: &CancellationToken) {
-    if let Some(end) = watch(context, stop).await {
-        info!(?end, "nothing is left to do for images of nodes");
-        *context.images.lock() = Some(end);
+    let mut work = Work::default();
+    let end = Box::pin(watch(context, stop, &mut work)).await;
+    match end {
+        Some(end) => {
+            info!(?end, "nothing is left to do for images of nodes");
+            *context.images.lock() = Some(end);
+        }
+        None => build::abandon(context, &mut work).await,
     }
 }
 
-/// `None` when it was stopped.
-async fn watch(context: &Context, stop: &CancellationToken) -> Option<ImagesEnd> {
+/// What the service knows of the images.
+async fn client(context: &Context) -> Result<Layering, LayeringError> {
     let config = &context.config;
     let way = match proxies(&context.kube).await {
         Ok(found) => Way::Given { http: found.http, https: found.https, none_for: found.except },
@@ -73,7 +97,35 @@ async fn watch(context: &Context, stop: &CancellationToken) -> Option<ImagesEnd>
         ca_file: config.ca_file.clone(),
         proxies: way,
     };
-    let images = match Layering::new(access, config.cluster_id) {
+    Layering::new(access, config.cluster_id)
+}
+
+/// Reports images that the cluster has not taken over in time, with what it was waited for: the installation ends with that.
+pub(crate) async fn give_up(context: &Context) {
+    let reported = async {
+        let images = client(context).await?;
+        let builds = images.state().await?.map(|state| state.builds).unwrap_or_default();
+        for build in builds.into_iter().filter(|build| build.state == BuildState::Ready && !build.adopted) {
+            // It is used as it is.
+            if build.seedable == Some(false) {
+                continue;
+            }
+            let why = build.step.clone().unwrap_or_else(|| "the cluster has not taken it over".to_owned());
+            let (error, error_code) = (Some(why), Some(LayeringErrorCode::Adopt));
+            images
+                .report(LayeringBuild { state: BuildState::Failed, error, error_code, ..build }, Vec::new())
+                .await?;
+        }
+        Ok::<_, LayeringError>(())
+    };
+    if let Err(error) = reported.await {
+        warn!(error = chain(&error), "that images are not taken over can't be reported");
+    }
+}
+
+/// `None` when it was stopped.
+async fn watch(context: &Context, stop: &CancellationToken, work: &mut Work) -> Option<ImagesEnd> {
+    let images = match client(context).await {
         Ok(images) => images,
         Err(error) => {
             let why = chain(&error);
@@ -81,33 +133,53 @@ async fn watch(context: &Context, stop: &CancellationToken) -> Option<ImagesEnd>
             return Some(Err(why));
         }
     };
-    let end = poll_until(stop, config.intervals.resync, None, async || match pass(context, &images).await {
-        Ok(end) => end,
-        // A service that knows nothing of images.
-        Err(PassError::Service(LayeringError::Refused { status, .. })) if (400..500).contains(&status) => {
-            Some(Ok(()))
-        }
-        Err(error) => {
-            warn!(error = chain(&error), "images of nodes have to wait");
-            None
+    let end = poll_until(stop, context.config.intervals.resync, None, async || {
+        match pass(context, &images, work).await {
+            Ok(end) => end,
+            // A service that knows nothing of images.
+            Err(PassError::Service(LayeringError::Refused { status, .. }))
+                if (400..500).contains(&status) =>
+            {
+                Some(Ok(()))
+            }
+            Err(error) => {
+                warn!(error = chain(&error), "images of nodes have to wait");
+                None
+            }
         }
     });
     end.await.ok()
 }
 
 /// One pass; how the images have ended, when nothing is left to do.
-async fn pass(context: &Context, images: &Layering) -> Result<Option<ImagesEnd>, PassError> {
+async fn pass(context: &Context, images: &Layering, work: &mut Work) -> Result<Option<ImagesEnd>, PassError> {
     let Some(state) = images.state().await? else { return Ok(Some(Ok(()))) };
     let (mut done, mut end) = (true, Ok(()));
     for build in state.builds {
+        let in_cluster = build.location == BuildLocation::ControlPlane;
         done &= match build.state {
             BuildState::Failed => {
+                if in_cluster {
+                    build::end(context, work).await;
+                }
                 end = end.and_then(|()| Err(failure(&build)));
                 true
             }
-            BuildState::Ready => build.adopted || adopt(context, images, build).await?,
-            _ if build.location == BuildLocation::ControlPlane => refuse(images, build).await?,
-            _ => false,
+            BuildState::Ready => {
+                let is_over = build.adopted
+                    || Box::pin(build::is_everywhere(context, images, &build)).await?
+                        && adopt(context, images, build).await?;
+                if is_over && in_cluster {
+                    build::clean(context, work).await;
+                }
+                is_over
+            }
+            _ => {
+                if in_cluster {
+                    Box::pin(build::pass(context, images, build, work)).await?;
+                }
+                false
+            }
         };
     }
     Ok(done.then_some(end))
@@ -118,28 +190,13 @@ fn failure(build: &LayeringBuild) -> String {
     format!("pool {}: {code}: {}", build.pool, build.error.as_deref().unwrap_or_default())
 }
 
-/// Nobody builds on control plane nodes yet: hosts that would wait for it are told at once.
-async fn refuse(images: &Layering, build: LayeringBuild) -> Result<bool, PassError> {
-    let why = "images can't be built on the control plane by this version: set workerBuildLocation to Bootstrap, and install again";
-    warn!(pool = %build.pool, why);
-    let failed = LayeringBuild {
-        state: BuildState::Failed,
-        attempt: build.attempt.max(1),
-        error: Some(why.to_owned()),
-        error_code: Some(LayeringErrorCode::BuildInfra),
-        ..build
-    };
-    images.report(failed, Vec::new()).await?;
-    // The next pass finds it failed.
-    Ok(false)
-}
-
 async fn adopt(context: &Context, images: &Layering, build: LayeringBuild) -> Result<bool, PassError> {
     let facts = facts(context, &build).await?;
     match adopt::decide(&build, &facts) {
         Adoption::Adopted { superfluous } => {
-            if superfluous {
-                remove_own(context, &build).await?;
+            // That names stay as they are is seen once it has gone.
+            if superfluous && remove_own(context, &build).await? {
+                return Ok(false);
             }
             info!(pool = %build.pool, "the cluster has taken the image over");
             images.report(LayeringBuild { adopted: true, step: None, ..build }, Vec::new()).await?;
@@ -212,17 +269,20 @@ async fn expected(context: &Context, pool: Pool) -> Result<usize, PassError> {
     Ok(hosts.iter().filter(|known| known.host.role.is_some_and(is_of)).count())
 }
 
-/// Takes our MachineConfig away, whose place the operator's own has taken.
-async fn remove_own(context: &Context, build: &LayeringBuild) -> Result<(), kube::Error> {
+/// Takes our MachineConfig away, whose place the operator's own has taken; whether it was there.
+async fn remove_own(context: &Context, build: &LayeringBuild) -> Result<bool, kube::Error> {
     let name = image_machine_config(build.pool);
     match MACHINE_CONFIG.all(&context.kube).delete(&name, &DeleteParams::default()).await {
-        Ok(_) => info!(name, "removed: the operator's own says the same"),
+        Ok(_) => {
+            info!(name, "removed: the operator's own says the same");
+            return Ok(true);
+        }
         Err(error) if is_absent(&error) => {}
         // It does no harm: both say the same.
         Err(error) if status(&error) == Some(403) => warn!(name, "stays: this account may not delete it"),
         Err(error) => return Err(error),
     }
-    Ok(())
+    Ok(false)
 }
 
 #[cfg(test)]

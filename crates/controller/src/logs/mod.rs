@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::context::Context;
+use crate::layering::{self, PODS};
 use crate::wait::{pause, poll_until};
 
 use archive::{Content, Entry};
@@ -134,6 +135,25 @@ impl Logs<'_> {
         Ok(pods.logs(name, &params).await?)
     }
 
+    /// What builders of node images have written, as far as their pods are there.
+    async fn of_builders(&self) -> Vec<Entry> {
+        let pods = Api::<Pod>::namespaced(self.context.kube.clone(), &self.context.config.namespace);
+        let found = pods.list(&ListParams::default().labels(PODS)).await;
+        let found = found.map_err(|error| warn!(error = chain(&error), "builders of images are not known"));
+        let mut entries = Vec::new();
+        for name in found.into_iter().flatten().map(|pod| pod.name_any()) {
+            let params = LogParams { limit_bytes: Some(LONGEST), ..LogParams::default() };
+            match pods.logs(&name, &params).await {
+                Ok(log) => entries.push(Entry {
+                    name: format!("ocl/{name}.log"),
+                    content: Content::Bytes(log.into_bytes()),
+                }),
+                Err(error) => warn!(pod = name, error = chain(&error), "its log can't be had"),
+            }
+        }
+        entries
+    }
+
     async fn upload_own(&self) -> Result<(), LogsError> {
         let own = Entry { name: LOG.to_owned(), content: self.own().await };
         self.send(vec![own]).await
@@ -143,7 +163,9 @@ impl Logs<'_> {
     async fn upload_summary(&self) -> Result<(), LogsError> {
         let degraded = &self.context.degraded;
         if !degraded.is_installation() && degraded.operators().is_empty() {
-            return self.upload_own().await;
+            let mut entries = vec![Entry { name: LOG.to_owned(), content: self.own().await }];
+            entries.extend(self.images().await);
+            return self.send(entries).await;
         }
         for path in &self.context.config.paths.resolvers {
             if let Ok(text) = std::fs::read_to_string(path) {
@@ -157,9 +179,17 @@ impl Logs<'_> {
         if let Ok(path) = &gathered {
             entries.push(Entry { name: name(path), content: Content::File(path.clone()) });
         }
+        entries.extend(self.of_builders().await);
         entries.push(Entry { name: LOG.to_owned(), content: self.own().await });
+        entries.extend(self.images().await);
         self.send(entries).await?;
         Ok(gathered.map(drop)?)
+    }
+
+    /// What there is to tell of images of nodes that were built at installation.
+    async fn images(&self) -> Vec<Entry> {
+        let files = Box::pin(layering::gather(&self.context.kube)).await;
+        files.into_iter().map(|(name, bytes)| Entry { name, content: Content::Bytes(bytes) }).collect()
     }
 
     async fn send(&self, entries: Vec<Entry>) -> Result<(), LogsError> {

@@ -1,23 +1,28 @@
 //! One installation: simulated hosts up to their restart from the disk, a service, an API, and the controller between them.
 
 use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use assisted_client::{Client, EventFilter};
+use assisted_config::Settings;
 use assisted_controller::{Config, Exit, Intervals, Paths};
 use assisted_service::Clock;
 use assisted_simhost::drive::{self, Target};
 use assisted_simhost::plan::{PULL_SECRET, Plan, Shape};
 use assisted_simhost::simulation::Simulation;
 use assisted_simhost::topology::Topology;
+use assisted_testkit::layering::{machine_os_config, push_secret};
 use assisted_wire::cluster::{Cluster, ClusterStatus};
 use assisted_wire::host::{Host, HostStage, HostStatus};
 use assisted_wire::id::ClusterId;
 use assisted_wire::inventory::Inventory;
 use assisted_wire::operation::OperationId;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -36,10 +41,14 @@ pub(crate) fn moved_clock() -> (Arc<AtomicI64>, Clock) {
     (passed, Clock::new(now))
 }
 
+/// Stands in for OpenShift's client: gathers one line.
+const OC: &str = "#!/bin/sh\n[ \"$3 $4 $5\" = \"adm must-gather --dest-dir\" ] && mkdir \"$6\" && echo gathered > \"$6/log\"\n";
+
 /// Simulated seconds per second.
 const SPEED: f64 = 300.0;
 const LIMIT: Duration = Duration::from_secs(540);
 pub(crate) const VERSION: &str = "4.20.1";
+pub(crate) const SECRET_TYPE: &str = "kubernetes.io/dockerconfigjson";
 
 /// A cluster with OLM's operators, whose hosts are installed and have restarted.
 pub(crate) struct Installation {
@@ -65,10 +74,22 @@ impl Installation {
 
     /// The same with some operators.
     pub(crate) async fn begin_with(operators: &[&str], objects: Value, clock: Clock) -> Self {
+        Box::pin(Self::begin_as(operators, objects, clock, None)).await
+    }
+
+    /// In image mode, without operators; `location` is where workers' images are built.
+    pub(crate) async fn begin_in_image_mode(location: &str) -> Self {
+        Box::pin(Self::begin_as(&[], json!([]), Clock::default(), Some(location))).await
+    }
+
+    async fn begin_as(operators: &[&str], objects: Value, clock: Clock, image_mode: Option<&str>) -> Self {
         let world = World::start().await;
         world.let_nodes_in().await;
         let kubeconfig = std::fs::read_to_string(world.kube.kubeconfig()).unwrap();
-        let server = Server::start(Files { kubeconfig, objects }, clock).await;
+        let mut settings = Settings::default();
+        settings.layering.preview = image_mode.is_some();
+        settings.layering.min_openshift_version = "4.20.0-0".to_owned();
+        let server = Server::start_with(Files { kubeconfig, objects }, clock, settings).await;
         let (address, service) = (server.address, server.client());
         let operators: Vec<_> = operators.iter().map(|name| json!({"name": name})).collect();
         let cluster = json!({
@@ -77,6 +98,17 @@ impl Installation {
             "olm_operators": operators,
         });
         let id = service.register_cluster(&params(cluster)).await.unwrap().id;
+        if let Some(location) = image_mode {
+            let objects =
+                [machine_os_config("master"), machine_os_config("worker"), push_secret(SECRET_TYPE)];
+            let text = objects.map(|object| object.to_string()).join("\n---\n");
+            let manifest = json!({"folder": "manifests", "file_name": "os-images.yaml", "content": STANDARD.encode(text)});
+            service.create_manifest(id, &params(manifest)).await.unwrap();
+            let asked = json!({"onClusterLayering": {
+                "mode": "Enabled", "workerBuildLocation": location, "buildTimeoutMinutes": 15,
+            }});
+            service.update_cluster_install_config(id, &asked.to_string()).await.unwrap();
+        }
         let infra_env = json!({
             "name": "lab", "openshift_version": "4.20", "pull_secret": PULL_SECRET, "cluster_id": id,
         });
@@ -189,6 +221,13 @@ impl Installation {
     /// A controller's settings, as its Job has them, but fifty times as fast.
     pub(crate) async fn config(&self) -> Config {
         config(&self.world, &self.dir, self.id, &format!("http://{}", self.address)).await
+    }
+
+    /// Gives the controller what it gathers the cluster's logs with.
+    pub(crate) fn can_gather(&self) {
+        let oc = self.dir.path().join("oc");
+        std::fs::write(&oc, OC).unwrap();
+        std::fs::set_permissions(&oc, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// Starts the controller.

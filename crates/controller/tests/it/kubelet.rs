@@ -85,7 +85,8 @@ fn base64(bytes: &[u8]) -> Value {
 }
 
 impl World {
-    async fn somebody(&self, user: &str, groups: &[&str]) -> Client {
+    /// With the credentials of a user.
+    pub(crate) async fn somebody(&self, user: &str, groups: &[&str]) -> Client {
         client(Kubeconfig::from_yaml(&self.kube.kubeconfig_of(user, groups)).unwrap()).await
     }
 

@@ -3,6 +3,8 @@
 
 mod badly;
 mod ends;
+mod image_mode;
+mod images;
 mod installation;
 mod kinds;
 mod kubelet;

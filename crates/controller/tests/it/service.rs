@@ -70,6 +70,7 @@ impl Generator for Files {
 pub(crate) struct Server {
     data: TempDir,
     clock: Clock,
+    settings: Settings,
     files: Arc<Files>,
     pub(crate) address: SocketAddr,
     running: Option<Running>,
@@ -77,16 +78,21 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn start(files: Files, clock: Clock) -> Self {
+        Self::start_with(files, clock, Settings::default()).await
+    }
+
+    /// The same with other settings.
+    pub(crate) async fn start_with(files: Files, clock: Clock, settings: Settings) -> Self {
         let data = tempfile::tempdir().unwrap();
         let address = ([127, 0, 0, 1], 0).into();
-        let mut server = Self { data, clock, files: Arc::new(files), address, running: None };
+        let mut server = Self { data, clock, files: Arc::new(files), settings, address, running: None };
         server.come_back().await;
         server
     }
 
     /// Starts at the address that it had, with the data that it had.
     pub(crate) async fn come_back(&mut self) {
-        let settings = Settings::default();
+        let settings = &self.settings;
         let database = format!("sqlite:{}", self.data.path().join("test.db").display());
         let store = Store::open(&database).await.unwrap();
         let blob = Blob::open(self.data.path().join("files")).await.unwrap();
@@ -94,7 +100,7 @@ impl Server {
             .unwrap()
             .clock(self.clock.clone());
         let (service, background) = builder.start();
-        let api = Api::new(service.clone(), &settings).unwrap();
+        let api = Api::new(service.clone(), settings).unwrap();
         let listener = TcpListener::bind(self.address).await.unwrap();
         self.address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();

@@ -24,6 +24,7 @@ const KINDS: &[&str] = &[
     "BareMetalHost",
     "Provisioning",
     "MachineConfig",
+    "MachineOSConfig",
     "OperatorGroup",
     "Subscription",
     "InstallPlan",
@@ -156,6 +157,14 @@ impl World {
         let mut kinds = assisted_lab_kinds::kinds().unwrap();
         kinds.retain(|kind| KINDS.contains(&kind.kind.as_str()));
         assert_eq!(kinds.len(), KINDS.len());
+        // As published: of its fields nobody here reads any.
+        let config = kinds.iter().find(|kind| kind.kind == "MachineOSConfig").unwrap();
+        let build = Kind {
+            kind: "MachineOSBuild".to_owned(),
+            plural: "machineosbuilds".to_owned(),
+            ..config.clone()
+        };
+        kinds.push(build);
         let world = Self { kube, admin, kinds };
         world.define_kinds(&world.kinds, definition).await;
         for name in NAMESPACES {
@@ -279,6 +288,13 @@ impl World {
         }
     }
 
+    /// Writes a part of an object's status.
+    pub(crate) async fn patch_status(&self, kind: (&str, &str, &str), name: &str, status: &Value) {
+        let (group, version) = kind.0.split_once('/').unwrap_or(("", kind.0));
+        let objects = self.api(group, version, kind.1, kind.2, None);
+        objects.patch_status(name, &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
+    }
+
     /// An object, if it is there.
     pub(crate) async fn get(
         &self,
@@ -291,6 +307,13 @@ impl World {
         let (group, version) = group_version.split_once('/').unwrap_or(("", group_version));
         let found = self.api(group, version, kind, plural, namespace).get(name).await.ok()?;
         Some(serde_json::to_value(found).unwrap())
+    }
+
+    /// The names of all objects of a kind that lies in no namespace.
+    pub(crate) async fn list(&self, group_version: &str, kind: &str, plural: &str) -> Vec<String> {
+        let (group, version) = group_version.split_once('/').unwrap();
+        let found = self.api(group, version, kind, plural, None).list(&Default::default()).await.unwrap();
+        found.items.into_iter().filter_map(|object| object.metadata.name).collect()
     }
 
     /// A bare-metal host of the cluster.
@@ -339,6 +362,11 @@ impl World {
     pub(crate) async fn account(&self) -> String {
         let rule = |(groups, resources, verbs): &(&[&str], &[&str], &[&str])| json!({"apiGroups": groups, "resources": resources, "verbs": verbs});
         self.grant("controller", "User", ACCOUNT, RULES.iter().map(rule).collect()).await;
+        let images = json!([{
+            "apiGroups": ["machineconfiguration.openshift.io"], "resources": ["machineconfigs"],
+            "resourceNames": ["09-ocl-osimageurl-master", "09-ocl-osimageurl-worker"], "verbs": ["delete"],
+        }]);
+        self.grant("controller-images", "User", ACCOUNT, images).await;
         let text = self.kube.kubeconfig_of(ACCOUNT, &["system:serviceaccounts", "system:authenticated"]);
         let own = client(Kubeconfig::from_yaml(&text).unwrap()).await;
         // What may be done is known a moment after it was granted.

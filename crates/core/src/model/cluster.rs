@@ -1,6 +1,7 @@
 //! The stored record of a cluster.
 
 use assisted_wire::cluster::Cluster;
+pub use assisted_wire::mirror_registry::MirrorRegistry;
 use assisted_wire::secret::Secret;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -93,17 +94,6 @@ pub struct PayloadImages {
     /// The operating system.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub coreos: String,
-}
-
-/// Registries that stand in for others.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MirrorRegistry {
-    /// Which ones: a `registries.conf`; empty: none.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub registries_conf: String,
-    /// Authorities of their certificates, in PEM form; empty: none.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub authorities: String,
 }
 
 /// An address family.

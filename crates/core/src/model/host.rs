@@ -40,6 +40,9 @@ pub struct HostRecord {
     /// The machine that its agent reported at its last registration; `None`: the agent reported none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,
+    /// What is kept of the key that its agent registered with, and shows ever after; `None`: the agent has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_key: Option<Box<str>>,
     /// Where its last registration came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registered_from: Option<IpAddr>,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assisted_wire::on_cluster_layering::{LayeringBuild, LayeringHost};
+use assisted_wire::on_cluster_layering::{BuildState, LayeringBuild, LayeringHost};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -33,6 +33,13 @@ impl LayeringRecord {
             .iter()
             .flat_map(|(file, objects)| objects.iter().map(move |object| (file.as_str(), object)))
     }
+}
+
+/// What of images makes an installation fail, if one of them does: the text that users see (ocl-day1 §B12).
+pub fn failure(builds: &[LayeringBuild]) -> Option<String> {
+    let failed = builds.iter().find(|build| build.state == BuildState::Failed)?;
+    let why = failed.error.as_deref().unwrap_or("no reason was given");
+    Some(format!("OS image build failed for pool {}: {why}", failed.pool))
 }
 
 /// An object in a manifest, as far as image mode asks for it. Of secrets, only what they open is kept.

@@ -11,3 +11,9 @@ mod replies;
 mod steps;
 mod update;
 mod world;
+
+// Clippy sees benchmarks here: to link each of them as well takes a good part of CI.
+#[cfg(clippy)]
+#[allow(dead_code, clippy::duplicate_mod, reason = "it is a program of its own")]
+#[path = "../../benches/refresh.rs"]
+mod bench_refresh;

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use rustix::net::RecvFlags;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
-use crate::process;
+use super::process;
 
 /// Bytes that are taken at a time.
 const PIECE: usize = 1 << 20;

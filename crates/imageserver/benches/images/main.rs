@@ -19,10 +19,10 @@ use anyhow::{Context, Result};
 use assisted_wire::infra_env::HostStaticNetworkConfig;
 use clap::Parser;
 
-use crate::base::Base;
-use crate::load::{Kind, Load, Measured, Target};
-use crate::nginx::Nginx;
-use crate::service::{ImageService, Service};
+use base::Base;
+use load::{Kind, Load, Measured, Target};
+use nginx::Nginx;
+use service::{ImageService, Service};
 
 /// Measure the image service beside nginx
 #[derive(Parser)]

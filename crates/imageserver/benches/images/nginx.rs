@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use assisted_testkit::tied;
 
-use crate::base::{Base, Certificate};
-use crate::process::children;
+use super::base::{Base, Certificate};
+use super::process::children;
 
 pub struct Nginx {
     child: Child,

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use assisted_testkit::{Server, tied};
 use serde_json::{Value, json};
 
-use crate::base::{Base, Certificate};
+use super::base::{Base, Certificate};
 
 const BASE_PATH: &str = "/api/assisted-install/v2";
 

@@ -138,6 +138,9 @@ impl Bases {
             .into_iter()
             .map(|image| (image.key(), Arc::new(Base::new(dir, base_url, image.clone()))))
             .collect();
+        for base in bases.values().filter(|base| base.image.is_unproven()) {
+            tracing::warn!(image = %base.label, "whoever stands between can change this image: it comes by plain HTTP, and no sha256 is given");
+        }
         clean(dir, bases.values()).map_err(refuse)?;
         let context = Arc::new(fetch_context::FetchContext {
             fetcher: fetch::Fetcher::new(options)?,

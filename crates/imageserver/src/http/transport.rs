@@ -13,8 +13,9 @@ use std::os::unix::fs::FileExt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use assisted_base::rate::{MinimumRate, RateMeter};
 use bytes::BytesMut;
 use rustix::fs::{Advice, fadvise, sendfile};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
@@ -47,50 +48,12 @@ pub(crate) enum Stream {
     Secure(Box<TlsStream<TcpStream>>),
 }
 
-/// How fast a client has to take what it is sent.
-#[derive(Clone, Copy, Debug)]
-pub struct MinimumRate {
-    pub bytes_per_second: u64,
-    /// Over which time on average.
-    pub window: Duration,
-}
-
-/// What a client has taken lately.
-struct RateMeter {
-    minimum: MinimumRate,
-    since: Instant,
-    taken: u64,
-}
-
-impl RateMeter {
-    fn restart(&mut self) {
-        (self.since, self.taken) = (Instant::now(), 0);
-    }
-
-    /// Notes what was taken.
-    ///
-    /// # Errors
-    ///
-    /// When a window ends in which it was too little.
-    fn note(&mut self, bytes: usize) -> io::Result<()> {
-        self.taken += bytes as u64;
-        let passed = self.since.elapsed();
-        if passed < self.minimum.window {
-            return Ok(());
-        }
-        if (self.taken as f64) < passed.as_secs_f64() * self.minimum.bytes_per_second as f64 {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "it was taken too slowly"));
-        }
-        self.restart();
-        Ok(())
-    }
-}
-
 /// A connection as bytes.
 pub(crate) struct Transport {
     stream: Stream,
     /// How long a client may take without taking a single byte.
     stall: Duration,
+    /// What it has taken lately.
     rate: RateMeter,
     /// Bytes that were sent.
     pub sent: u64,
@@ -101,7 +64,7 @@ impl Transport {
         if let Stream::Secure(stream) = &mut stream {
             stream.get_mut().1.set_buffer_limit(Some(RECORD));
         }
-        Self { stream, stall, rate: RateMeter { minimum, since: Instant::now(), taken: 0 }, sent: 0 }
+        Self { stream, stall, rate: RateMeter::new(minimum), sent: 0 }
     }
 
     /// Begins to measure anew how fast the client is.

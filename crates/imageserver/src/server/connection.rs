@@ -5,6 +5,7 @@ use std::io;
 use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
 
+use assisted_base::rate::MinimumRate;
 use assisted_isokit::{Extent, Source};
 use bytes::{Buf, BytesMut};
 use http::header::{CONNECTION, CONTENT_LENGTH, DATE};
@@ -13,7 +14,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::Images;
-use crate::http::transport::{MinimumRate, Transport};
+use crate::http::transport::Transport;
 use crate::http::{Answer, Arrival, Head, head};
 
 /// How long clients may take; who takes longer is cut off.

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -22,7 +21,6 @@ use crate::http::transport::{Stream, Transport};
 use crate::places::{Place, Places};
 
 pub use self::connection::Timeouts;
-pub use crate::http::transport::MinimumRate;
 
 /// Connections at a time; further ones wait in the queue of the system, and those of an address that has its share are closed.
 const MOST_CONNECTIONS: usize = 16 * 1024;
@@ -49,14 +47,12 @@ pub async fn serve(
 ) -> io::Result<()> {
     let stopping = CancellationToken::new();
     let connections = TaskTracker::new();
-    let slots = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let places = Places::new(MOST_CONNECTIONS);
     let mut accepting = tokio::task::JoinSet::new();
     for listener in listeners {
         let accept = Accept {
             images: images.clone(),
             timeouts,
-            slots: Arc::clone(&slots),
             places: places.clone(),
             connections: connections.clone(),
             stopping: stopping.clone(),
@@ -85,7 +81,6 @@ pub async fn serve(
 struct Accept {
     images: Images,
     timeouts: Timeouts,
-    slots: Arc<Semaphore>,
     places: Places,
     connections: TaskTracker,
     stopping: CancellationToken,
@@ -95,8 +90,7 @@ struct Accept {
 struct Accepted {
     stream: TcpStream,
     peer: IpAddr,
-    /// Its place among those of its address, and after that its place among all: whoever is let in finds a free one.
-    held: (Place, OwnedSemaphorePermit),
+    place: Place,
 }
 
 impl Accept {
@@ -107,11 +101,11 @@ impl Accept {
                 accepted = self.next(&listener.tcp) => accepted,
                 () = self.stopping.cancelled() => return,
             };
-            let Some(Accepted { stream, peer, held }) = accepted else { continue };
+            let Some(Accepted { stream, peer, place }) = accepted else { continue };
             let (images, acceptor) = (self.images.clone(), acceptor.clone());
             let (timeouts, stopping) = (self.timeouts, self.stopping.clone());
             self.connections.spawn(async move {
-                let _held = held;
+                let _place = place;
                 if let Some(stream) = open(stream, acceptor, timeouts).await {
                     let transport = Transport::new(stream, timeouts.stall, timeouts.rate);
                     serve_connection(transport, peer, images, timeouts, stopping).await;
@@ -121,16 +115,17 @@ impl Accept {
     }
 
     async fn next(&self, listener: &TcpListener) -> Option<Accepted> {
-        let slot = Arc::clone(&self.slots).acquire_owned().await.ok()?;
+        // Whoever can't have one yet waits in the queue of the system.
+        let vacancy = self.places.vacancy().await;
         match listener.accept().await {
             Ok((stream, address)) => {
                 // Where IPv6 takes connections of IPv4, an address has two forms.
                 let peer = address.ip().to_canonical();
-                let Some(place) = self.places.try_take(peer) else {
+                let Some(place) = vacancy.give(peer) else {
                     tracing::debug!(%peer, "a connection is closed: its address has as many as it may");
                     return None;
                 };
-                Some(Accepted { stream, peer, held: (place, slot) })
+                Some(Accepted { stream, peer, place })
             }
             Err(error) => {
                 use io::ErrorKind::{ConnectionAborted, ConnectionReset};

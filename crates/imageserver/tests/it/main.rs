@@ -10,3 +10,9 @@ mod listeners;
 mod ranges;
 mod requests;
 mod server;
+
+// Clippy sees benchmarks here: to link each of them as well takes a good part of CI.
+#[cfg(clippy)]
+#[allow(dead_code, reason = "it is a program of its own")]
+#[path = "../../benches/images/main.rs"]
+mod bench_images;

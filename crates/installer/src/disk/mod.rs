@@ -14,7 +14,6 @@ pub use boot_order::{BootOrderError, set_boot_order};
 pub use clean::{CleanError, clean};
 pub use existing_root::{DeployError, deploy_beside};
 pub use format::format;
-pub(crate) use os_image::overwrite_with;
 pub use os_image::{OsImage, OverwriteError, overwrite};
 pub use partition::PartitionError;
 pub(crate) use partition::{Partitions, ROOT};

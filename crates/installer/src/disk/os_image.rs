@@ -42,25 +42,11 @@ pub enum OverwriteError {
     Layout(String),
 }
 
-/// Puts `image` onto a disk that was just written with `args`.
+/// Puts `image`, which the credentials in `auth_file` open, onto a disk that was just written with `args`.
 ///
 /// # Errors
 /// When a program fails; nothing stays mounted.
 pub async fn overwrite(
-    device: &Path,
-    image: &OsImage,
-    args: &[String],
-    host: &Host,
-    intervals: Intervals,
-) -> Result<(), OverwriteError> {
-    overwrite_with(device, image, args, "/root/.docker/config.json", host, intervals).await
-}
-
-/// The same with other credentials for the image's registry.
-///
-/// # Errors
-/// As [`overwrite`].
-pub(crate) async fn overwrite_with(
     device: &Path,
     image: &OsImage,
     args: &[String],

@@ -70,19 +70,11 @@ pub fn source(config: &[u8]) -> Option<String> {
         .find_map(|resource| resource.source.filter(|source| !source.is_empty()))
 }
 
-/// The system that the config points to, directly or on the server of machine configs.
+/// The system that the config points to, directly or on the server of machine configs, with all else that the host will get.
 ///
 /// # Errors
 /// When the server doesn't answer (yet), or the config or the answer isn't what it should be.
-pub async fn find(config: &[u8]) -> Result<OsImage, MachineConfigError> {
-    find_whole(config).await.map(|found| found.image)
-}
-
-/// The same, with all else that the host will get.
-///
-/// # Errors
-/// As [`find`].
-pub async fn find_whole(config: &[u8]) -> Result<Found, MachineConfigError> {
+pub async fn find(config: &[u8]) -> Result<Found, MachineConfigError> {
     let config: Config = serde_json::from_slice(config).map_err(MachineConfigError::Parse)?;
     let given = |resource: &Resource| resource.source.as_deref().is_some_and(|source| !source.is_empty());
     let merged = config.ignition.config.merge.iter().find(|resource| given(resource));
@@ -146,7 +138,7 @@ mod tests {
     #[tokio::test]
     async fn a_config_may_hold_what_it_points_to() {
         let spec = json!({"spec": {"osImageURL": "quay.io/os@sha256:1", "kernelArguments": ["a=b"]}});
-        let found = find(&inside(&answer(&spec))).await.unwrap();
+        let found = find(&inside(&answer(&spec))).await.unwrap().image;
         let expected = OsImage { url: "quay.io/os@sha256:1".into(), kernel_arguments: vec!["a=b".into()] };
         assert_eq!(found, expected);
         let odd = [

@@ -9,7 +9,7 @@ use assisted_ignition_spec::Excerpt;
 use assisted_ignition_spec::excerpt::Contents;
 use flate2::read::GzDecoder;
 
-pub use machine_config::{Found, MachineConfigError, find, find_whole, source};
+pub use machine_config::{Found, MachineConfigError, find, source};
 pub use single_node::{MergeError, merge};
 
 /// A file in a config, unpacked, in bytes.

@@ -90,6 +90,22 @@ impl Api {
         Ok(found.map(|found| found.data))
     }
 
+    /// Changes what a config map holds under some keys.
+    ///
+    /// # Errors
+    /// When the cluster refuses, or gives no answer.
+    pub async fn change_config_map(
+        &self,
+        namespace: &str,
+        name: &str,
+        data: &BTreeMap<&str, String>,
+    ) -> Result<(), KubeError> {
+        let path = format!("/api/v1/namespaces/{namespace}/configmaps/{name}");
+        let request = self.http.request(Method::PATCH, self.url(&path, &[])?);
+        let request = request.header(CONTENT_TYPE, "application/merge-patch+json");
+        self.answer(&path, request.body(json!({ "data": data }).to_string())).await.map(drop)
+    }
+
     pub(super) async fn has_event(&self, namespace: &str, name: &str) -> Result<bool, KubeError> {
         let path = format!("/api/v1/namespaces/{namespace}/events/{name}");
         Ok(there(self.get::<Value>(&path, &[]).await)?.is_some())

@@ -1,5 +1,9 @@
 //! Where a cluster's API is, whom to trust there, and as whom to speak.
 
+use std::io;
+use std::net::IpAddr;
+use std::path::Path;
+
 use assisted_wire::secret::Secret;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde::Deserialize;
@@ -13,6 +17,8 @@ pub enum KubeconfigError {
     Missing(&'static str),
     #[error("{0} of the kubeconfig is not base64")]
     Encoding(&'static str),
+    #[error("the pod's account can't be read: {0}")]
+    Account(#[from] io::Error),
 }
 
 /// What a kubeconfig says about its current context.
@@ -115,6 +121,21 @@ impl Kubeconfig {
         };
         Ok(Self { server: cluster.server, authority, user })
     }
+
+    /// The account of a pod, in a folder with its `token` and the `ca.crt` of the API, which is at this host and port. The token is renewed
+    /// there: whoever works for long reads it again.
+    ///
+    /// # Errors
+    /// When one of the files can't be read.
+    pub fn of_account(folder: &Path, host: &str, port: &str) -> Result<Self, KubeconfigError> {
+        let server = match host.parse() {
+            Ok(IpAddr::V6(address)) => format!("https://[{address}]:{port}"),
+            _ => format!("https://{host}:{port}"),
+        };
+        let authority = std::fs::read(folder.join("ca.crt"))?;
+        let token = std::fs::read_to_string(folder.join("token"))?;
+        Ok(Self { server, authority, user: User::Token(token.trim().into()) })
+    }
 }
 
 fn decoded(name: &'static str, text: Option<String>) -> Result<Option<Vec<u8>>, KubeconfigError> {
@@ -139,6 +160,24 @@ mod tests {
         let bot = TEXT.replace("current-context: admin", "current-context: bot");
         assert!(matches!(Kubeconfig::read(bot.as_bytes()).unwrap().user, User::Token(_)));
         assert!(!format!("{read:?}").contains("ef"), "{read:?}");
+    }
+
+    #[test]
+    fn a_pods_account() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(matches!(Kubeconfig::of_account(dir.path(), "h", "1"), Err(KubeconfigError::Account(_))));
+        std::fs::write(dir.path().join("ca.crt"), "pem").unwrap();
+        std::fs::write(dir.path().join("token"), "t\n").unwrap();
+        let read = Kubeconfig::of_account(dir.path(), "172.30.0.1", "443").unwrap();
+        assert_eq!(
+            (read.server.as_str(), read.authority.as_slice()),
+            ("https://172.30.0.1:443", &b"pem"[..])
+        );
+        assert!(matches!(&read.user, User::Token(token) if token.expose() == "t"));
+        assert_eq!(
+            Kubeconfig::of_account(dir.path(), "fd02::1", "443").unwrap().server,
+            "https://[fd02::1]:443"
+        );
     }
 
     #[test]

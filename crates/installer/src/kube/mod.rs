@@ -1,6 +1,6 @@
 //! The cluster that forms, as the bootstrap host sees it: a few questions to its API, and one change.
 //!
-//! No library for Kubernetes: the installer needs eight calls of it, and must stay small.
+//! No library for Kubernetes: the installer needs nine calls of it, and must stay small.
 
 mod api;
 mod dry_run;

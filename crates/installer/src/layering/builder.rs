@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use assisted_ocl::builder::{Machine, Progress, remove_scratch, stop};
+use assisted_ocl::builder::{Machine, Progress, pack_logs, remove_scratch, stop};
 use assisted_ocl::paths;
 use assisted_wire::host::{HostRole, HostStage};
-use assisted_wire::on_cluster_layering::{BuildLocation, LayeringBuild};
+use assisted_wire::on_cluster_layering::{BuildLocation, BuildState, LayeringBuild, Pool};
 use serde_json::json;
 use tracing::{info, warn};
 
@@ -16,6 +16,9 @@ use crate::host::{FileError, Host};
 
 /// Where the builder learns on which disk it finds room.
 const DISK: &str = "/run/ocl/disk.json";
+/// Where archives of logs are until they are sent.
+const LOGS: &str = "/run/ocl";
+const LOGS_LIMIT: Duration = Duration::from_secs(60);
 const LOOK: u64 = 2;
 /// The service takes a builder that is silent for ten minutes for lost.
 const ALIVE: Duration = Duration::from_secs(30);
@@ -49,8 +52,9 @@ impl Layered<'_> {
     /// Tells the service how far the builder is; never ends.
     pub(crate) async fn forward(&self) -> std::convert::Infallible {
         let machine = machine(self.host);
-        let mut reported: Vec<LayeringBuild> = Vec::new();
-        let mut last = Instant::now();
+        // Each pool is silent or not by itself.
+        let mut reported: Vec<(LayeringBuild, Instant)> = Vec::new();
+        let mut sent: Vec<Pool> = Vec::new();
         loop {
             self.config.intervals.pause(LOOK).await;
             let progress = match Progress::read(&machine) {
@@ -61,26 +65,59 @@ impl Layered<'_> {
                     continue;
                 }
             };
-            let still_there = last.elapsed() >= ALIVE;
             for build in &progress.builds {
                 let Some(mut record) = progress.record(build.pool, BuildLocation::Bootstrap) else {
                     continue;
                 };
                 record.host_id = self.config.host_id;
-                let is_news = !reported.contains(&record);
-                if !is_news && (!still_there || record.state.is_terminal()) {
+                let known = reported.iter().find(|(known, _)| known.pool == record.pool);
+                let is_known = known.is_some_and(|(known, at)| {
+                    *known == record && (record.state.is_terminal() || at.elapsed() < ALIVE)
+                });
+                if is_known {
                     continue;
                 }
-                match self.images.report(record.clone(), Vec::new()).await {
-                    Ok(()) => {
-                        reported.retain(|other| other.pool != record.pool);
-                        reported.push(record);
-                        last = Instant::now();
-                    }
-                    Err(error) => warn!(pool = %build.pool, %error, "the builder's progress isn't taken"),
+                // Where a build has failed, this installer ends as soon as the service knows of it.
+                let failed = record.state == BuildState::Failed && !sent.contains(&build.pool);
+                if failed && self.send_logs(&machine, build.pool).await {
+                    sent.push(build.pool);
+                }
+                if let Err(error) = self.images.report(record.clone(), Vec::new()).await {
+                    warn!(pool = %build.pool, %error, "the builder's progress isn't taken");
+                    continue;
+                }
+                let ends = record.state.is_terminal() && !sent.contains(&build.pool);
+                reported.retain(|(other, _)| other.pool != record.pool);
+                reported.push((record, Instant::now()));
+                if ends && self.send_logs(&machine, build.pool).await {
+                    sent.push(build.pool);
                 }
             }
         }
+    }
+
+    /// Sends what the build of a pool's image has written, once; whether it was taken.
+    async fn send_logs(&self, machine: &Machine, pool: Pool) -> bool {
+        let path = format!("{LOGS}/os-image-{pool}.tar.gz");
+        let packed = pack_logs(machine, pool).and_then(|bytes| {
+            self.host.write(&path, 0o600, bytes).map_err(std::io::Error::other)?;
+            Ok(self.host.path(&path))
+        });
+        let archive = match packed {
+            Ok(archive) => archive,
+            Err(error) => {
+                warn!(%pool, %error, "the logs of the build can't be packed");
+                return false;
+            }
+        };
+        // Whoever waits for the build is not to wait for its logs.
+        let limit = self.config.intervals.of(LOGS_LIMIT).max(Duration::from_secs(10));
+        match tokio::time::timeout(limit, Box::pin(self.service.upload_build_logs(pool, &archive))).await {
+            Ok(Ok(())) => return true,
+            Ok(Err(error)) => warn!(%pool, %error, "the logs of the build aren't taken"),
+            Err(_) => warn!(%pool, "the logs of the build find nobody who takes them"),
+        }
+        false
     }
 
     /// Takes the registry and the build's room away, once every other control plane host has what it needs.

@@ -35,7 +35,7 @@ impl Layered<'_> {
         if !builds_here && let Some(name) = ignition::source(&pointer).as_deref().and_then(host_of) {
             self.map_name(name).await?;
         }
-        let look = async || ignition::find_whole(&pointer).await;
+        let look = async || ignition::find(&pointer).await;
         let found = attempts(MACHINE_CONFIG_ATTEMPTS, POLL_INTERVAL, intervals, look).await?;
         if found.image.url != image {
             return Err(LayeringFailure::Another { served: found.image.url, expected: image.to_owned() });
@@ -44,7 +44,7 @@ impl Layered<'_> {
         let is_master = self.pool == assisted_wire::on_cluster_layering::Pool::Master;
         let deployed = match self.switches() {
             true => Ok(()),
-            false => disk::overwrite_with(device, &found.image, args, auth_file(host), host, intervals).await,
+            false => disk::overwrite(device, &found.image, args, auth_file(host), host, intervals).await,
         };
         let replica = match self.is_embedded() && is_master {
             true => Some(self.replicate(device, &found.answer, image, builds_here).await),

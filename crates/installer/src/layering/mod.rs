@@ -33,6 +33,7 @@ const REPORT_PAUSE: u64 = 10;
 const OTHERS: Duration = Duration::from_secs(2 * 3_600);
 
 pub(crate) use builder::end;
+pub(crate) use trust::credentials_for;
 
 /// Why a host doesn't get the image of its pool. The text is what the service shows.
 #[derive(Debug, thiserror::Error)]

@@ -12,6 +12,8 @@ use crate::ignition::decoded;
 const PULL_SECRET: &str = "/var/lib/kubelet/config.json";
 /// Where programs of this host are pointed to.
 pub(super) const AUTH: &str = "/run/ocl/node-auth.json";
+/// The live system's own.
+const OWN_SECRET: &str = "/root/.docker/config.json";
 const CERTIFICATES: [&str; 2] = ["/etc/containers/certs.d/", "/etc/pki/ca-trust/source/anchors/"];
 const HOSTS: &str = "/etc/hosts";
 const MOST_FILES: usize = 100;
@@ -36,31 +38,55 @@ impl Layered<'_> {
 
     /// Takes what the node will trust over to the live system; `config` is what the machine config server gave.
     pub(super) async fn take_trust(&self, config: &[u8]) -> Result<(), LayeringFailure> {
-        let unreadable = |what: &str| LayeringFailure::Replica(format!("the node's {what} can't be read"));
-        let excerpt = Excerpt::read(config).map_err(|_| unreadable("configuration"))?;
-        let mut authorities = 0;
-        for file in excerpt.storage.files.iter().take(MOST_FILES * 100) {
-            let is_certificate = CERTIFICATES.iter().any(|dir| file.path.starts_with(dir));
-            if is_certificate && !file.path.contains("/../") && authorities < MOST_FILES {
-                let bytes = decoded(&file.contents).ok_or_else(|| unreadable(&file.path))?;
-                self.host.write(&file.path, 0o644, bytes)?;
-                authorities += 1;
-            }
-        }
-        if let Some(file) = excerpt.file(PULL_SECRET) {
-            let bytes = decoded(&file.contents).ok_or_else(|| unreadable(PULL_SECRET))?;
-            self.host.write(AUTH, 0o600, bytes)?;
-        }
-        if authorities > 0 {
-            self.host.run("update-ca-trust", &[] as &[&str]).await?;
-        }
-        Ok(())
+        take(self.host, config).await
     }
+}
+
+/// Which credentials open the image of a system that is laid beside that of the image: those of the node, where it has a certificate for the
+/// image's registry, as nodes of clusters do that were installed in image mode; else this host's (ocl-day1 §B6).
+pub(crate) async fn credentials_for(
+    host: &Host,
+    image: &str,
+    config: &[u8],
+) -> Result<&'static str, LayeringFailure> {
+    let registry = image.split('/').next().unwrap_or_default();
+    let own = format!("/etc/containers/certs.d/{registry}/");
+    let Ok(excerpt) = Excerpt::read(config) else { return Ok(OWN_SECRET) };
+    if excerpt.storage.files.iter().any(|file| file.path.starts_with(&own)) {
+        take(host, config).await?;
+        return Ok(auth_file(host));
+    }
+    Ok(OWN_SECRET)
+}
+
+fn unreadable(what: &str) -> LayeringFailure {
+    LayeringFailure::Replica(format!("the node's {what} can't be read"))
+}
+
+async fn take(host: &Host, config: &[u8]) -> Result<(), LayeringFailure> {
+    let excerpt = Excerpt::read(config).map_err(|_| unreadable("configuration"))?;
+    let mut authorities = 0;
+    for file in excerpt.storage.files.iter().take(MOST_FILES * 100) {
+        let is_certificate = CERTIFICATES.iter().any(|dir| file.path.starts_with(dir));
+        if is_certificate && !file.path.contains("/../") && authorities < MOST_FILES {
+            let bytes = decoded(&file.contents).ok_or_else(|| unreadable(&file.path))?;
+            host.write(&file.path, 0o644, bytes)?;
+            authorities += 1;
+        }
+    }
+    if let Some(file) = excerpt.file(PULL_SECRET) {
+        let bytes = decoded(&file.contents).ok_or_else(|| unreadable(PULL_SECRET))?;
+        host.write(AUTH, 0o600, bytes)?;
+    }
+    if authorities > 0 {
+        host.run("update-ca-trust", &[] as &[&str]).await?;
+    }
+    Ok(())
 }
 
 /// The file with credentials, for programs of the machine.
 pub(super) fn auth_file(host: &Host) -> &'static str {
-    if host.exists(AUTH) { AUTH } else { "/root/.docker/config.json" }
+    if host.exists(AUTH) { AUTH } else { OWN_SECRET }
 }
 
 /// The host in an image's name or a web address, without its port.

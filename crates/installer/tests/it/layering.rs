@@ -233,3 +233,109 @@ async fn without_images_nothing_is_different() {
     );
     assert!(service.told.lock().unwrap().builds.is_empty());
 }
+
+#[tokio::test]
+async fn a_host_that_is_added_later_gets_its_pools_image_as_well() {
+    let off =
+        json!({"enabled": false, "registry_type": "", "rollout": "", "status": "disabled", "adopted": false});
+    // What its node trusts by a certificate of its own is opened by its node's credentials.
+    for (image, is_own, auth) in [
+        (WORKER_IMAGE, true, "/run/ocl/node-auth.json"),
+        ("quay.io/os@sha256:1", false, "/root/.docker/config.json"),
+    ] {
+        let later = Site { day_two: true, ..site(HostRole::Worker) };
+        let service = service(later, off.clone(), image).await;
+        let machine = Machine::new();
+        let skips = Config { skip_mco_reboot: true, ..config(&service.url, HostRole::Worker, 0) };
+        install(&service, &machine, skips).await.unwrap();
+        let asked = machine.calls();
+        let deploy = format!(
+            "ostree container image deploy --sysroot /mnt --authfile {auth} --imgref ostree-unverified-registry:{image} "
+        );
+        at(&asked, &deploy);
+        assert_eq!(asked.iter().any(|line| line.starts_with("update-ca-trust")), is_own, "{image}");
+        assert!(!asked.iter().any(|line| line.starts_with("skopeo")), "{asked:#?}");
+        assert_eq!(service.reports().last().unwrap(), "Rebooting / ");
+        assert!(service.told.lock().unwrap().builds.is_empty(), "no image of its own is built");
+    }
+}
+
+/// What a builder on the machine has on disk.
+fn write_status(machine: &Machine, state: &str, error: &Value) {
+    let build = json!({
+        "pool": "master", "state": state, "attempt": 1, "step": "STEP 7/12: RUN dnf -y install x", "percent": 58,
+        "started_at": null, "updated_at": null, "rendered_machine_config": "rendered-master-1", "base_image": null,
+        "image": null, "digest": null, "error": error,
+    });
+    let dir = machine.path("opt/openshift/ocl/state");
+    std::fs::create_dir_all(&dir).unwrap();
+    // Whole or not at all, as the builder does.
+    std::fs::write(dir.join("new"), json!({"builds": [build]}).to_string()).unwrap();
+    std::fs::rename(dir.join("new"), dir.join("status.json")).unwrap();
+}
+
+#[tokio::test]
+async fn what_the_builder_does_is_told_live_and_its_log_is_sent_where_it_fails() {
+    let bootstrap = Site { bootstrap: true, ..site(HostRole::Master) };
+    let building = state("Deploy", "Embedded", &[build("master", "building", None)]);
+    let service = service(bootstrap, building, IMAGE).await;
+    let machine = Machine::new();
+    write_status(&machine, "Building", &Value::Null);
+    let log = machine.path("opt/openshift/ocl/state/build-master-1.log");
+    std::fs::write(log, "STEP 7/12: RUN TOKEN=hunter2 dnf -y install x\nno such package\n").unwrap();
+    let told = std::sync::Arc::clone(&service.told);
+    let until = async |what: &str, come: &dyn Fn() -> bool| {
+        let waits = async {
+            while !come() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(LONGEST, waits).await.unwrap_or_else(|_| panic!("{what} never came"));
+    };
+    let reported = |state: &str| {
+        let told = told.lock().unwrap();
+        told.builds.iter().map(|report| report["build"].clone()).find(|build| build["state"] == state)
+    };
+    let story = async {
+        let text = "Waiting for control plane / Building OS image for pool master: STEP 7/12 (58%)";
+        until("the step of the host", &|| service.reports().iter().any(|report| report == text)).await;
+        until("the state of the build", &|| reported("building").is_some()).await;
+        let build = reported("building").unwrap();
+        assert_eq!(
+            (&build["percent"], &build["step"], &build["host_id"], &build["location"]),
+            (&json!(58), &json!("STEP 7/12: RUN dnf -y install x"), &json!(HOST), &json!("bootstrap"))
+        );
+        let error = json!({"code": "build-user", "reason": "no such package", "retriable": false, "state": "Building"});
+        write_status(&machine, "Failed", &error);
+        until("the failure of the build", &|| reported("failed").is_some()).await;
+        let build = reported("failed").unwrap();
+        assert_eq!(
+            (&build["error_code"], &build["error"]),
+            (&json!("build-user"), &json!("no such package"))
+        );
+        let mut failed = self::build("master", "failed", None);
+        failed["error"] = json!("no such package");
+        failed["error_code"] = json!("build-user");
+        told.lock().unwrap().layering = state("Deploy", "Embedded", &[failed]);
+    };
+    let config = config(&service.url, HostRole::Bootstrap, 3);
+    let (done, ()) = tokio::join!(install(&service, &machine, config), story);
+    assert_eq!(done.unwrap_err(), "OS image: build-user: no such package");
+
+    let sent = told.lock().unwrap().build_logs.clone();
+    assert_eq!(sent.len(), 1);
+    let (path, form) = &sent[0];
+    assert_eq!(*path, format!("clusters/{CLUSTER}/on-cluster-layering/builds/master/logs"));
+    let begin = form.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap() + 4;
+    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(&form[begin..]));
+    let mut files = std::collections::BTreeMap::new();
+    for entry in archive.entries().unwrap() {
+        let mut entry = entry.unwrap();
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut entry, &mut text).unwrap();
+        files.insert(entry.path().unwrap().display().to_string(), text);
+    }
+    assert!(files["ocl/build-master-1.log"].contains("no such package"), "{files:#?}");
+    assert!(files.contains_key("ocl/status.json"), "{files:#?}");
+    assert!(files.values().all(|text| !text.contains("hunter2")), "{files:#?}");
+}

@@ -40,6 +40,8 @@ pub(crate) struct Received {
     pub(crate) ignition: Value,
     /// Reports about images.
     pub(crate) builds: Vec<Value>,
+    /// Logs of builds: where they were sent, and the form.
+    pub(crate) build_logs: Vec<(String, Vec<u8>)>,
     current: Option<HostStage>,
     /// The beginning of the report that gets no answer, and who waits for it to come.
     held: Option<(&'static str, Arc<Notify>)>,
@@ -118,6 +120,10 @@ async fn answer(State(shared): State<Shared>, request: Request) -> (StatusCode, 
         let mut told = shared.told.lock().unwrap();
         if method == "PUT" {
             told.builds.push(serde_json::from_slice(&body).unwrap());
+            return (StatusCode::NO_CONTENT, String::new());
+        }
+        if method == "POST" {
+            told.build_logs.push((path, body.to_vec()));
             return (StatusCode::NO_CONTENT, String::new());
         }
         return match &told.layering {

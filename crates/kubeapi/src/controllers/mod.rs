@@ -21,7 +21,6 @@ mod index;
 mod infra_env;
 mod install;
 mod marks;
-mod mirrors;
 mod preprovisioning_image;
 mod queues;
 mod referred;

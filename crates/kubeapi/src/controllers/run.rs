@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assisted_base::process::Cmd;
+use assisted_base::retry::{Backoff, Jitter};
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::agent_classification::AgentClassification;
 use assisted_crd::agent_install::infra_env::InfraEnv;
@@ -22,7 +23,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::runtime::watcher::Config;
 use kube::{Api, Client};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::agent::AgentReconciler;
@@ -45,6 +46,9 @@ use super::{changes, marks};
 const LEASE: &str = "77190dcb.agent-install.openshift.io";
 /// How long the objects of all kinds may take to be listed; kinds that are not defined never are.
 const LISTING: Duration = Duration::from_secs(120);
+/// Between two questions which kinds of metal3 are defined.
+const BACKOFF: Backoff =
+    Backoff { first: Duration::from_millis(500), longest: Duration::from_secs(8), jitter: Jitter::Half };
 
 /// How the controllers are run.
 #[derive(Clone, Debug)]
@@ -98,9 +102,7 @@ async fn lead(
     answers: Cmd,
     stop: &CancellationToken,
 ) -> Result<(), RunError> {
-    let flow = timeout(LISTING, flow::find(&client, &service)).await;
-    let flow = flow.unwrap_or_else(|_| Err(format!("no answer within {} s", LISTING.as_secs())));
-    let flow = flow.map_err(RunError::Undefined)?;
+    let flow = found(&client, &service).await?;
     let (cache, writers) = Cache::new();
     let hub: Hub = Arc::new(Shared {
         client,
@@ -150,6 +152,27 @@ async fn lead(
     tokio::select! {
         () = working => Ok(()),
         _ = tasks.join_next() => Err(RunError::Ended),
+    }
+}
+
+/// How machines come to run images. An API server that has just gone, or has just come and can't judge rights yet, is asked again: where
+/// it stays away, the lease is lost, and with it whoever waits here.
+async fn found(client: &Client, service: &Service) -> Result<Flow, RunError> {
+    let deadline = Instant::now() + LISTING;
+    let mut failures = 0;
+    loop {
+        let error = match timeout_at(deadline, flow::find(client, service)).await {
+            Ok(Ok(flow)) => return Ok(flow),
+            Ok(Err(error)) => error,
+            Err(_) => format!("no answer within {} s", LISTING.as_secs()),
+        };
+        failures += 1;
+        let pause = BACKOFF.pause(failures);
+        if Instant::now() + pause >= deadline {
+            return Err(RunError::Undefined(error));
+        }
+        tracing::warn!(%error, "which kinds of metal3 are looked after can't be found out yet");
+        sleep(pause).await;
     }
 }
 

@@ -10,5 +10,7 @@ mod fixture;
 mod host;
 mod hub;
 mod infra_env;
+mod kustomize;
+mod node;
 mod operator;
 mod rbac;

@@ -5,3 +5,9 @@
 mod hostile;
 mod keyfiles;
 mod script;
+
+// Clippy sees benchmarks here: to link each of them as well takes a good part of CI.
+#[cfg(clippy)]
+#[allow(dead_code, reason = "it is a program of its own")]
+#[path = "../../benches/keyfiles.rs"]
+mod bench_keyfiles;

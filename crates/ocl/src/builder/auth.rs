@@ -9,19 +9,17 @@ use serde_json::{Map, Value};
 use super::Machine;
 use crate::paths;
 
-/// The cluster's pull secret, in which generation has put those of the embedded registry.
-const PULL_SECRET: &str = "/root/.docker/config.json";
+/// Where a node and a bootstrap host have the cluster's pull secret, in which generation has put those of the embedded registry.
+const PULL_SECRETS: [&str; 2] = ["/var/lib/kubelet/config.json", "/root/.docker/config.json"];
 
 /// The pull secret with the entries of `secrets` over it, in which the last one counts.
 pub(crate) fn merged(machine: &Machine, secrets: &[&str]) -> io::Result<Secret> {
     let mut auths = Map::new();
+    // A cluster may go without a pull secret of its own.
+    let given = PULL_SECRETS.iter().filter(|path| machine.exists(path)).map(|path| (*path).to_owned());
     let own = secrets.iter().map(|name| format!("{}/{name}.json", paths::SECRETS));
-    for path in std::iter::once(PULL_SECRET.to_owned()).chain(own) {
-        let bytes = match machine.read(&path) {
-            // A cluster may go without a pull secret of its own.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && path == PULL_SECRET => continue,
-            read => read.map_err(|error| io::Error::other(format!("{path}: {error}")))?,
-        };
+    for path in given.chain(own) {
+        let bytes = machine.read(&path).map_err(|error| io::Error::other(format!("{path}: {error}")))?;
         // Nothing of it is quoted.
         let document: Value = serde_json::from_slice(&bytes)
             .map_err(|_| io::Error::other(format!("{path} is no file of credentials")))?;
@@ -56,12 +54,17 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let machine = Machine::at(dir.path(), Tools::default());
         assert_eq!(merged(&machine, &[]).unwrap().expose(), r#"{"auths":{}}"#);
-        machine.write(PULL_SECRET, 0o600, r#"{"auths":{"a":{"auth":"MQ=="},"b":{"auth":"Mg=="}}}"#).unwrap();
+        machine
+            .write(PULL_SECRETS[1], 0o600, r#"{"auths":{"a":{"auth":"MQ=="},"b":{"auth":"Mg=="}}}"#)
+            .unwrap();
         let secret = |name: &str| format!("{}/{name}.json", paths::SECRETS);
         machine.write(&secret("base"), 0o600, r#"{"auths":{"a":{"auth":"Mw=="}}}"#).unwrap();
         let all = merged(&machine, &["base"]).unwrap();
         assert_eq!(all.expose(), r#"{"auths":{"a":{"auth":"Mw=="},"b":{"auth":"Mg=="}}}"#);
         assert!(merged(&machine, &["none"]).is_err());
+        // A node has its own elsewhere.
+        machine.write(PULL_SECRETS[0], 0o600, r#"{"auths":{"c":{"auth":"NA=="}}}"#).unwrap();
+        assert!(merged(&machine, &[]).unwrap().expose().contains("NA=="));
         machine.write(&secret("odd"), 0o600, "hunter2").unwrap();
         let told = merged(&machine, &["odd"]).unwrap_err().to_string();
         assert!(!told.contains("hunter2") && told.contains("secrets/odd.json"), "{told}");

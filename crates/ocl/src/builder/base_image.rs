@@ -43,3 +43,30 @@ pub(crate) async fn pull(machine: &Machine, image: &str, auth: &str) -> Result<(
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builder::tests::scripted;
+
+    #[tokio::test]
+    async fn what_keeps_a_base_image_away_says_whether_it_is_tried_again() {
+        use LayeringErrorCode::{BuildInfra, Pull};
+        for (said, code, retriable) in [
+            ("Error: initializing source: dial tcp 10.0.0.1:443: connection reset by peer", Pull, true),
+            ("Error: reading manifest: unexpected status from HEAD request: 401 Unauthorized", Pull, false),
+            ("Error: writing blob: no space left on device", BuildInfra, true),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let machine = scripted(dir.path(), &format!("echo '{said}' >&2; exit 125"));
+            let failed = pull(&machine, "quay.io/os@sha256:1", "/run/ocl/auth.json").await.unwrap_err();
+            assert_eq!((failed.code, failed.retriable), (code, retriable), "{}", failed.reason);
+            assert!(failed.reason.starts_with("quay.io/os@sha256:1 can't be pulled: "), "{}", failed.reason);
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let machine = scripted(dir.path(), "");
+        pull(&machine, "quay.io/os@sha256:1", "/run/ocl/auth.json").await.unwrap();
+        let asked = std::fs::read_to_string(dir.path().join("asked")).unwrap();
+        assert!(asked.contains(" pull --quiet --authfile /run/ocl/auth.json quay.io/os@sha256:1"), "{asked}");
+    }
+}

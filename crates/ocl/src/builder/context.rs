@@ -9,8 +9,11 @@ use super::Machine;
 use super::containerfile::{AUTHORITIES, IGNITION};
 use crate::paths::{EXTRA, EXTRA_INPUTS, SCRATCH};
 
-/// Where the bootstrap's files have the authorities that the cluster's owner added.
-const TRUST: &str = "/etc/pki/ca-trust/source/anchors/ca.crt";
+/// Where a bootstrap host and a node have the authorities that the cluster's owner added.
+const TRUST: [&str; 2] = [
+    "/etc/pki/ca-trust/source/anchors/ca.crt",
+    "/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt",
+];
 /// Files that never go into an image: nodes get them by Ignition.
 const SECRET_FILES: [&str; 1] = ["/var/lib/kubelet/config.json"];
 const SECRET_FOLDERS: [&str; 1] = ["/etc/ocl-registry/"];
@@ -69,11 +72,7 @@ pub(crate) fn write(
 
 /// The authorities that the cluster's owner added, if any.
 pub(crate) fn authorities(machine: &Machine) -> io::Result<Option<Vec<u8>>> {
-    match machine.read(TRUST) {
-        Ok(bundle) => Ok(Some(bundle)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+    TRUST.iter().find(|path| machine.exists(path)).map(|path| machine.read(path)).transpose()
 }
 
 /// The user's folders, as arguments that let each step of a build see them.
@@ -116,7 +115,7 @@ mod tests {
         machine.write(&format!("{name}/old"), 0o600, "").unwrap();
         assert!(!write(&machine, "master", None, |trusts| trusts.to_string()).unwrap());
         assert!(!machine.exists(&format!("{name}/old")) && !machine.exists(&format!("{name}/{IGNITION}")));
-        machine.write(TRUST, 0o644, "pem").unwrap();
+        machine.write(TRUST[1], 0o644, "pem").unwrap();
         assert!(write(&machine, "master", Some(&json!({})), |trusts| trusts.to_string()).unwrap());
         assert_eq!(machine.read(&format!("{name}/Containerfile")).unwrap(), b"true");
         assert_eq!(machine.read(&format!("{name}/{AUTHORITIES}")).unwrap(), b"pem");

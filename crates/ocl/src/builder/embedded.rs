@@ -1,5 +1,5 @@
 //! The bootstrap host's own registry: what all nodes pull from, with TLS and a password; and the one that only this host reaches, to
-//! push to (ocl-day1 §B5.2).
+//! push to (ocl-day1 §B5.2). On a control plane node the first is the node's own unit, and the second is added to what it serves (§B7.1).
 
 use std::time::Duration;
 
@@ -15,6 +15,8 @@ use crate::paths;
 
 const READER: &str = "ocl-registry";
 const WRITER: &str = "ocl-registry-rw";
+/// The second one beside a node's own registry. Not the name under which the node fills its registry from others.
+const NODE_WRITER: &str = "ocl-build-rw";
 const START: Duration = Duration::from_secs(10 * 60);
 const STOP: Duration = Duration::from_secs(60);
 /// How long it may take until it answers, and between two looks.
@@ -33,6 +35,16 @@ pub(crate) struct Embedded<'a> {
 
 fn failed(reason: impl Into<String>) -> Failed {
     Failed::new(LayeringErrorCode::Registry, reason)
+}
+
+/// Whether this is a control plane node, which has the registry by its own configuration.
+fn is_node(machine: &Machine) -> bool {
+    machine.exists(&format!("{}/config-rw.yaml", paths::NODE_REGISTRY))
+}
+
+/// What is pushed to on this machine.
+fn writer_name(machine: &Machine) -> &'static str {
+    if is_node(machine) { NODE_WRITER } else { WRITER }
 }
 
 impl<'a> Embedded<'a> {
@@ -77,9 +89,10 @@ impl<'a> Embedded<'a> {
         if self.writer_runs().await && self.answers(secret).await.is_ok() {
             return Ok(());
         }
-        for (name, settings) in [(READER, "config-ro.yaml"), (WRITER, "config-rw.yaml")] {
-            self.run(name, settings, auth).await?;
+        if !is_node(self.machine) {
+            self.run(READER, "config-ro.yaml", auth).await?;
         }
+        self.run(writer_name(self.machine), "config-rw.yaml", auth).await?;
         let limit = self.machine.pace(READY);
         let ready = async {
             while let Err(error) = self.answers(secret).await {
@@ -97,8 +110,12 @@ impl<'a> Embedded<'a> {
     async fn run(&self, name: &str, settings: &str, auth: &str) -> Result<(), Failed> {
         // One of an earlier attempt; that there is none is no fault.
         let _ = self.machine.run(STOP, "podman", &["rm", "--force", "--ignore", name]).await;
-        let data = format!("--volume={}/registry:/var/lib/registry", self.machine.name(paths::SCRATCH));
-        let own = format!("--volume={}:/etc/registry:ro", self.machine.name(paths::REGISTRY));
+        let (data, own) = match is_node(self.machine) {
+            true => (paths::NODE_DATA.to_owned(), paths::NODE_REGISTRY),
+            false => (format!("{}/registry", paths::SCRATCH), paths::REGISTRY),
+        };
+        let data = format!("--volume={}:/var/lib/registry", self.machine.name(&data));
+        let own = format!("--volume={}:/etc/registry:ro", self.machine.name(own));
         let settings = format!("/etc/registry/{settings}");
         let run = [
             "run",
@@ -117,7 +134,7 @@ impl<'a> Embedded<'a> {
     }
 
     async fn writer_runs(&self) -> bool {
-        let ask = ["container", "inspect", "--format", "{{.State.Running}}", WRITER];
+        let ask = ["container", "inspect", "--format", "{{.State.Running}}", writer_name(self.machine)];
         self.machine.run(STOP, "podman", &ask).await.is_ok_and(|answer| answer == "true")
     }
 
@@ -142,11 +159,12 @@ impl<'a> Embedded<'a> {
     }
 }
 
-/// Ends both; that they don't run is no fault.
+/// Ends both, but for a node's own; that they don't run is no fault.
 pub(crate) async fn stop(machine: &Machine) {
-    for name in [READER, WRITER] {
+    let names: &[&str] = if is_node(machine) { &[NODE_WRITER] } else { &[READER, WRITER] };
+    for name in names {
         if let Err(error) =
-            machine.run(STOP, "podman", &["rm", "--force", "--ignore", "--time=5", name]).await
+            machine.run(STOP, "podman", &["rm", "--force", "--ignore", "--time=5", *name]).await
         {
             tracing::warn!(name, error, "a registry may still run");
         }

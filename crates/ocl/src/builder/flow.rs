@@ -6,7 +6,7 @@ use std::time::Duration;
 use assisted_base::retry::{Backoff, Jitter};
 use assisted_release::{Digest, PullSecret, Reference};
 use assisted_wire::cluster_params::CpuArchitecture;
-use assisted_wire::on_cluster_layering::{BuildState, LayeringErrorCode, Pool};
+use assisted_wire::on_cluster_layering::{BuildLocation, BuildState, LayeringErrorCode, Pool};
 use assisted_wire::secret::Secret;
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -19,7 +19,7 @@ use super::machine_os_config::MachineOsConfig;
 use super::render::{self, Pass};
 use super::{
     Builder, FIRST_PAUSE, Failed, LONGEST_PAUSE, Machine, StartError, Store, auth, base_image, bundle,
-    context, preflight, rerender, scratch, verify,
+    context, node, preflight, rerender, scratch, verify,
 };
 use crate::config::Registry;
 use crate::paths;
@@ -37,6 +37,7 @@ impl Builder {
         let pools: Vec<Pool> = self.pools().map(|pool| pool.name).collect();
         let store = Store::open(&self.machine, pools.iter().copied()).map_err(StartError::State)?;
         if let Some(end) = store.get().end() {
+            self.leave_node().await;
             return Ok(end);
         }
         let work = Build { builder: self, machine: &self.machine, store: &store, pools };
@@ -49,8 +50,20 @@ impl Builder {
         };
         if let Err(failed) = &done {
             end(&self.machine, &store, failed).await.map_err(StartError::State)?;
+        } else if self.location == BuildLocation::ControlPlane
+            && let Err(error) = bundle::write(&self.machine).await
+        {
+            tracing::warn!(%error, "the logs of the build are not gathered");
         }
+        self.leave_node().await;
         Ok(done)
+    }
+
+    /// Leaves a node as it was: nobody comes after the build, as the installer does on a bootstrap host.
+    async fn leave_node(&self) {
+        if self.location == BuildLocation::ControlPlane {
+            node::tidy(&self.machine).await;
+        }
     }
 
     /// The end of a run that was told to stop.
@@ -150,8 +163,11 @@ impl Build<'_> {
         match state {
             S::Pending => self.store.enter(all, S::WaitingForRender)?,
             S::WaitingForRender => {
-                let (auth, _) = self.credentials(None)?;
-                render::run(self.machine, &self.builder.config, Pass::First, &auth).await?;
+                // A cluster renders by itself, and what it has made was brought here.
+                if self.builder.location == BuildLocation::Bootstrap {
+                    let (auth, _) = self.credentials(None)?;
+                    render::run(self.machine, &self.builder.config, Pass::First, &auth).await?;
+                }
                 self.store.enter(all, S::Rendered)?;
             }
             S::Rendered => {
@@ -175,7 +191,11 @@ impl Build<'_> {
                 self.store.enter(all, S::PullingBase)?;
             }
             S::PullingBase | S::Building | S::Pushing | S::Verifying => self.build(pool, state).await?,
-            S::Rerendering => self.rerender().await?,
+            S::Rerendering => match self.builder.location {
+                BuildLocation::Bootstrap => self.rerender().await?,
+                // The controller hands the image to the cluster.
+                BuildLocation::ControlPlane => self.store.enter(all, S::Ready)?,
+            },
             S::Ready | S::Failed => {}
         }
         Ok(())

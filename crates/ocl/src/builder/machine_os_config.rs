@@ -63,13 +63,26 @@ impl MachineOsConfig {
     /// The object that makes the machine config operator take the image as its own: it names the image by digest and by no tag, which the
     /// published form refuses.
     pub(crate) fn seeded(&self, image: &str) -> Value {
-        let mut object = self.0.clone();
-        if !object["metadata"]["annotations"].is_object() {
-            object["metadata"]["annotations"] = json!({});
-        }
-        object["metadata"]["annotations"][ANNOTATION] = json!(image);
-        object
+        seeded(self.0.clone(), image)
     }
+}
+
+/// A MachineOSConfig that makes the machine config operator take an image as its own; see [`MachineOsConfig::seeded`].
+pub fn seeded(mut object: Value, image: &str) -> Value {
+    if !object["metadata"]["annotations"].is_object() {
+        object["metadata"]["annotations"] = json!({});
+    }
+    object["metadata"]["annotations"][ANNOTATION] = json!(image);
+    object
+}
+
+/// Names of the Secrets with which a MachineOSConfig's images are read and pushed.
+pub fn secret_names(object: &Value) -> Vec<&str> {
+    let pointers = ["/spec/baseImagePullSecret/name", "/spec/renderedImagePushSecret/name"];
+    let mut names: Vec<_> =
+        pointers.iter().filter_map(|pointer| object.pointer(pointer).and_then(Value::as_str)).collect();
+    names.dedup();
+    names
 }
 
 #[cfg(test)]
@@ -102,5 +115,7 @@ mod tests {
         let seeded = whole.seeded("r.example.com/a/os@sha256:00");
         assert_eq!(seeded["metadata"]["annotations"][ANNOTATION], "r.example.com/a/os@sha256:00");
         assert_eq!(seeded["spec"], whole.0["spec"]);
+        assert_eq!(secret_names(&whole.0), ["base", "push"]);
+        assert!(secret_names(&least.0).is_empty());
     }
 }

@@ -16,6 +16,7 @@ mod image;
 mod lock;
 mod machine;
 mod machine_os_config;
+mod node;
 mod preflight;
 mod progress;
 mod redact;
@@ -29,12 +30,15 @@ use std::time::Duration;
 
 use assisted_wire::on_cluster_layering::{BuildLocation, Pool};
 
-pub use bundle::write as write_bundle;
+pub use bundle::{pack as pack_logs, read_logs, write as write_bundle};
 pub use failure::{Failed, classify_run};
 pub use lock::LockError;
 pub use machine::Machine;
+pub use machine_os_config::{secret_names, seeded};
+pub use node::{lay, pack, replicate};
 pub use progress::{Progress, Store};
 pub use redact::redact;
+pub use rerender::machine_config;
 pub use scratch::remove as remove_scratch;
 pub use stop::stop;
 
@@ -54,6 +58,8 @@ pub enum StartError {
     Read { source: std::io::Error },
     #[error(transparent)]
     Config(#[from] ConfigError),
+    #[error("what is to be built can't be taken over: {0}")]
+    Input(std::io::Error),
     #[error("the state of the build can't be kept: {0}")]
     State(std::io::Error),
     #[error(transparent)]

@@ -32,6 +32,9 @@ pub struct Progress {
     /// Bytes of each image's layers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bytes: Vec<(Pool, u64)>,
+    /// How often each pool's build was tried again, in whatever state: what a state counts begins anew with the next one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub retries: Vec<(Pool, u32)>,
 }
 
 /// Percent of the whole at which a state begins; a build's steps fill what lies between building and pushing.
@@ -96,6 +99,8 @@ impl Progress {
     /// The record of a pool, as it is reported to the service.
     pub fn record(&self, pool: Pool, location: BuildLocation) -> Option<LayeringBuild> {
         let build = self.of(pool)?;
+        // A status counts the attempts at its state; a record, which must not go back, those at the whole.
+        let retries = self.retries.iter().find(|(of, _)| *of == pool).map_or(0, |(_, count)| *count);
         let found =
             |list: &[(Pool, String)]| list.iter().find(|(of, _)| *of == pool).map(|(_, value)| value.clone());
         Some(LayeringBuild {
@@ -103,7 +108,8 @@ impl Progress {
             location,
             host_id: None,
             state: build.state,
-            attempt: build.attempt,
+            // The service takes a smaller number for an older report.
+            attempt: build.attempt.min(1) + retries,
             percent: build.percent,
             step: build.step.clone(),
             rendered_machine_config: build.rendered_machine_config.clone(),
@@ -221,6 +227,12 @@ impl Store {
                 build.attempt += 1;
                 build.error = Some(kept(failed, build.state));
             }
+            for pool in pools {
+                match progress.retries.iter_mut().find(|(of, _)| of == pool) {
+                    Some((_, count)) => *count += 1,
+                    None => progress.retries.push((*pool, 1)),
+                }
+            }
         })
     }
 
@@ -295,6 +307,11 @@ mod tests {
         assert_eq!((build.state, build.attempt, build.percent), (BuildState::Building, 2, 40));
         assert!(!build.step.as_ref().unwrap().contains("hunter2"));
         assert!(left.end().is_none());
+        // The service takes no record of an earlier attempt.
+        store.enter(&[Pool::Master], BuildState::Pushing).unwrap();
+        assert_eq!(store.get().of(Pool::Master).unwrap().attempt, 1);
+        assert_eq!(store.get().record(Pool::Master, BuildLocation::Bootstrap).unwrap().attempt, 2);
+        assert_eq!(store.get().record(Pool::Worker, BuildLocation::Bootstrap).unwrap().attempt, 1);
         store.fail(&Failed::for_good(LayeringErrorCode::Cancelled, "stopped")).unwrap();
         let failed = store.get().end().unwrap().unwrap_err();
         assert_eq!(failed.to_string(), "cancelled: stopped");
@@ -303,7 +320,29 @@ mod tests {
         assert!(record.completed_at.is_some());
         let events = std::fs::read_to_string(machine.path(EVENTS)).unwrap();
         let states: Vec<_> = events.lines().filter(|line| line.contains("\"master\"")).collect();
-        assert!(states.len() == 3 && states[1].contains("\"attempt\":2"), "{states:#?}");
+        assert!(states.len() == 4 && states[1].contains("\"attempt\":2"), "{states:#?}");
+    }
+
+    #[test]
+    fn what_the_service_is_told_never_counts_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let machine = Machine::at(dir.path(), Tools::default());
+        let store = Store::open(&machine, std::iter::once(Pool::Master)).unwrap();
+        let told = || store.get().record(Pool::Master, BuildLocation::Bootstrap).unwrap().attempt;
+        assert_eq!(told(), 0);
+        let failed = Failed::new(LayeringErrorCode::Pull, "connection reset");
+        let mut all = Vec::new();
+        for state in [BuildState::PullingBase, BuildState::Building, BuildState::Pushing] {
+            store.enter(&[Pool::Master], state).unwrap();
+            all.push((store.get().of(Pool::Master).unwrap().attempt, told()));
+            store.again(&[Pool::Master], &failed).unwrap();
+            all.push((store.get().of(Pool::Master).unwrap().attempt, told()));
+        }
+        // Each state has all of its tries, and the whole build one number that only grows.
+        assert_eq!(all, [(1, 1), (2, 2), (1, 2), (2, 3), (1, 3), (2, 4)]);
+        // A builder that is started anew goes on counting.
+        let left = Store::open(&machine, std::iter::empty()).unwrap().get();
+        assert_eq!(left.record(Pool::Master, BuildLocation::Bootstrap).unwrap().attempt, 4);
     }
 
     #[test]

@@ -98,7 +98,7 @@ pub(crate) fn read(machine: &Machine, pass: Pass, pool: Pool) -> Result<Rendered
     let named = |part: &str| pools[part]["configuration"]["name"].as_str().filter(|name| !name.is_empty());
     let name = named("spec").or_else(|| named("status"));
     let name = name.ok_or_else(|| failed(format!("pool {pool} has no rendered configuration")))?;
-    if !name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-' || c == b'.') {
+    if !is_name(name) {
         return Err(failed(format!("pool {pool} has a configuration with an odd name")));
     }
     let mut config = yaml(format!("{}/machine-configs/{name}.yaml", pass.dir()))?;
@@ -107,6 +107,22 @@ pub(crate) fn read(machine: &Machine, pass: Pass, pool: Pool) -> Result<Rendered
         return Err(failed(format!("{name} names no image for nodes")));
     }
     Ok(rendered)
+}
+
+/// Lays what the cluster has rendered for a pool where the first pass lays what it renders.
+pub(super) fn lay(machine: &Machine, pool: Pool, config: &Value) -> std::io::Result<()> {
+    let name = config["metadata"]["name"].as_str().filter(|name| is_name(name));
+    let name = name
+        .ok_or_else(|| std::io::Error::other(format!("pool {pool} has a configuration with an odd name")))?;
+    let dir = Pass::First.dir();
+    let named = serde_json::json!({"spec": {"configuration": {"name": name}}});
+    machine.write(&format!("{dir}/machine-pools/{pool}.yaml"), 0o600, named.to_string())?;
+    let spec = serde_json::json!({"spec": config["spec"]});
+    machine.write(&format!("{dir}/machine-configs/{name}.yaml"), 0o600, spec.to_string())
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-' || c == b'.')
 }
 
 /// Whether the release's controller can take an image over as its own: its program has the annotation in it.

@@ -13,7 +13,7 @@ use crate::paths::image_machine_config;
 const FOLDERS: [&str; 2] = [render::INPUT, "/opt/openshift/manifests"];
 
 /// The MachineConfig that makes an image the one that a pool's nodes boot.
-pub(crate) fn machine_config(pool: Pool, image: &str) -> Value {
+pub fn machine_config(pool: Pool, image: &str) -> Value {
     json!({
         "apiVersion": "machineconfiguration.openshift.io/v1",
         "kind": "MachineConfig",

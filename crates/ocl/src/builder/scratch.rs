@@ -17,7 +17,7 @@ const FOLDER: &str = "/var/lib/ocl-scratch";
 const LABEL: &str = "ocl-scratch";
 const PARTITION: &str = "/dev/disk/by-partlabel/ocl-scratch";
 /// The installer of this host writes it once the image is on the disk.
-const DISK: &str = "/run/ocl/disk.json";
+pub(super) const DISK: &str = "/run/ocl/disk.json";
 const DISK_WAIT: Duration = Duration::from_secs(40 * 60);
 const LOOK: Duration = Duration::from_secs(2);
 /// The partition's size: half of the disk, within these.
@@ -45,7 +45,7 @@ pub(crate) async fn prepare(
         return folders(machine);
     }
     std::fs::create_dir_all(machine.path(SCRATCH)).map_err(|error| failed(format!("{SCRATCH}: {error}")))?;
-    if location == BuildLocation::ControlPlane {
+    if location == BuildLocation::ControlPlane && wanted != Scratch::Memory {
         std::fs::create_dir_all(machine.path(FOLDER))
             .map_err(|error| failed(format!("{FOLDER}: {error}")))?;
         let args = ["--bind", &machine.name(FOLDER), &machine.name(SCRATCH)];
@@ -77,7 +77,9 @@ fn folders(machine: &Machine) -> Result<(), Failed> {
 /// Whether something is mounted there.
 pub(crate) fn is_there(machine: &Machine) -> bool {
     let place = machine.name(SCRATCH);
-    let mounts = machine.read("/proc/mounts").unwrap_or_default();
+    // The machine's own: a program in a container has others.
+    let mounts = ["/proc/1/mounts", "/proc/mounts"].iter().find_map(|path| machine.read(path).ok());
+    let mounts = mounts.unwrap_or_default();
     String::from_utf8_lossy(&mounts).lines().any(|line| line.split(' ').nth(1) == Some(&place))
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use assisted_wire::on_cluster_layering::LayeringErrorCode;
 use rustix::process::{Signal, kill_process};
 
-use super::lock::Lock;
+use super::lock::{Lock, LockError};
 use super::{Failed, Machine, Progress, StartError, Store, scratch};
 
 /// How long a builder has to end its programs before it is killed.
@@ -29,7 +29,7 @@ pub async fn stop(machine: &Machine) -> Result<(), StartError> {
         };
         let _ = tokio::time::timeout(PATIENCE, ended).await;
     }
-    let _lock = Lock::take(machine)?;
+    let _lock = take(machine).await?;
     if let Some(progress) = Progress::read(machine).map_err(StartError::State)?
         && progress.end().is_none()
     {
@@ -39,4 +39,35 @@ pub async fn stop(machine: &Machine) -> Result<(), StartError> {
     }
     scratch::remove(machine).await;
     Ok(())
+}
+
+/// The lock, once the builder has given it back for good: one that was told to end takes it again to keep that it was stopped.
+async fn take(machine: &Machine) -> Result<Lock, LockError> {
+    let taken = async {
+        loop {
+            match Lock::take(machine) {
+                Err(LockError::Taken) => tokio::time::sleep(LOOK).await,
+                other => return other,
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, taken).await.unwrap_or(Err(LockError::Taken))
+}
+
+#[cfg(test)]
+mod tests {
+    use assisted_base::process::Tools;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_builder_that_keeps_its_end_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let machine = Machine::at(dir.path(), Tools::default());
+        let ends = Lock::take(&machine).unwrap();
+        let mut waits = Box::pin(take(&machine));
+        tokio::time::timeout(LOOK * 2, &mut waits).await.unwrap_err();
+        drop(ends);
+        waits.await.unwrap();
+    }
 }

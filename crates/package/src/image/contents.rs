@@ -100,8 +100,10 @@ impl Contents {
     }
 
     fn installer(program: PathBuf) -> Self {
-        let programs = vec![entry("usr/bin/installer", program)];
-        let links = vec![("usr/bin/nsenter".to_owned(), "installer".to_owned())];
+        // Builders of node images call it by its own name.
+        let programs = vec![entry("usr/bin/assisted-host", program)];
+        let link = |name: &str| (format!("usr/bin/{name}"), "assisted-host".to_owned());
+        let links = vec![link("installer"), link("nsenter")];
         let entrypoint = &["/usr/bin/installer"];
         Self { programs, own: Vec::new(), links, entrypoint, command: &[], user: "" }
     }

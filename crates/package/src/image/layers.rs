@@ -36,6 +36,10 @@ pub(super) fn made(inputs: &Inputs, kind: Kind, contents: &Contents) -> Result<V
         own = own.symlink(place, target)?;
     }
     if kind == Kind::Service {
+        // Whoever asks which commit an image is of reads it there.
+        let revision = format!("{}\n", inputs.revision);
+        let size = revision.len() as u64;
+        own = own.file_with("commit-reference.txt", 0o644, revision.as_bytes(), size)?;
         for folder in ["data", "data_temp"] {
             own = own.folder(folder, 0o775, USER)?;
         }

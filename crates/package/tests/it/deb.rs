@@ -1,7 +1,7 @@
 //! The Debian package: installed, used, removed and purged by a real dpkg, below a folder of its own; and the tarball.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,14 @@ async fn package() -> Vec<files::PackageFile> {
     files::package_files(&inputs, machine, &programs().join(MACHINE).join("assisted")).await.unwrap()
 }
 
+/// The package as a file in a folder.
+pub async fn package_file(dir: &Path) -> PathBuf {
+    let machine = MACHINES.iter().find(|machine| machine.name == MACHINE).unwrap();
+    let path = dir.join(deb::file_name(machine));
+    fs::write(&path, deb::package(&package().await, machine, Packing::Quick).unwrap()).unwrap();
+    path
+}
+
 /// A command of dpkg for a system below a folder. Its scripts are told where that is, and run outside of it: there is no shell in it.
 fn dpkg(root: &Path, args: &[&str]) -> Command {
     let mut dpkg = Command::new("dpkg");
@@ -29,9 +37,7 @@ fn dpkg(root: &Path, args: &[&str]) -> Command {
 #[tokio::test]
 async fn dpkg_installs_and_purges() {
     let dir = tempfile::tempdir().unwrap();
-    let machine = MACHINES.iter().find(|machine| machine.name == MACHINE).unwrap();
-    let (files, path) = (package().await, dir.path().join(deb::file_name(machine)));
-    fs::write(&path, deb::package(&files, machine, Packing::Quick).unwrap()).unwrap();
+    let path = package_file(dir.path()).await;
     let told = run(Command::new("dpkg-deb").arg("--info").arg(&path));
     assert!(told.contains("Package: assisted"), "{told}");
 
@@ -84,13 +90,18 @@ pub fn assert_has_ui(page: &str) {
 
 /// The installed program serves, as its unit starts it; the page that a browser gets first.
 pub fn serves(root: &Path) -> String {
-    let port = Port::free().unwrap();
     let data = root.join("var/lib/assisted");
     let mut service = tied(&root.join("usr/bin/assisted"));
+    service.env_clear().env("HOST_PROGRAMS_DIR", root.join("usr/lib/assisted")).env("HOME", &data);
+    first_page(&mut service, &data)
+}
+
+/// The page that a browser gets first of the program that a command is for, which keeps its data in a folder.
+pub fn first_page(service: &mut Command, data: &Path) -> String {
+    let port = Port::free().unwrap();
     service
         .args(["up", "--address", "127.0.0.1", "--port", &port.number.to_string(), "--data-dir"])
-        .arg(&data);
-    service.env_clear().env("HOST_PROGRAMS_DIR", root.join("usr/lib/assisted")).env("HOME", &data);
+        .arg(data);
     let mut child = service.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let begin = Instant::now();
     let curl = |path: &str| {

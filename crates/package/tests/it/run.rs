@@ -161,6 +161,7 @@ async fn service_and_controller_run_from_a_registry() {
             "{RUN} --name s -d --read-only --cap-drop all --tmpfs /tmp -v data:/data -e AUTH_TYPE=users \
              -e ASSISTED_LISTEN=127.0.0.1:{port} {service}\n{wait}\
              podman exec s assisted --version\npodman exec s assisted config explain INSTALLER_IMAGE CONTROLLER_IMAGE\n\
+             cat $(podman mount s)/commit-reference.txt; podman unmount s > /dev/null\n\
              podman stop -t 20 s\n\
              {RUN} --rm {service} /assisted-service-operator --help | head -1\n\
              {RUN} --rm {service} /assisted-image-service --help | head -1\n\
@@ -173,6 +174,7 @@ async fn service_and_controller_run_from_a_registry() {
         format!("assisted {}", env!("CARGO_PKG_VERSION")),
         format!("{}/assisted/installer:1", world.registry.name()),
         format!("{}/assisted/controller:1", world.registry.name()),
+        "\n0123456789abcdef\n".to_owned(),
         "\nclient\n".to_owned(),
         "\nhallo".to_owned(),
     ] {

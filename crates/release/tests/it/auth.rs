@@ -56,6 +56,36 @@ async fn user_and_password() {
     assert_eq!(refused(version(&registry, &image, pull_secret(&[("quay.io", &right)])).await), None);
 }
 
+/// Whether an image could be pushed is seen by an upload that is begun, and given up.
+#[tokio::test]
+async fn uploads_are_tried_with_what_opens_the_registry() {
+    let lab = Lab::with(&Access { auth: Auth::Basic, ..Access::default() });
+    let name = lab.registry.name();
+    let right = format!("{}:{}", Auth::USER, Auth::PASSWORD);
+    let repository =
+        |registry: &str| format!("{registry}/acme/os-master:latest").parse::<Reference>().unwrap().repository;
+    let session = |secret: PullSecret| {
+        let mirrors = Mirrors::new([plain(&name)]).unwrap();
+        Registries::new(&transport(), mirrors, QUICK).unwrap().session(secret)
+    };
+    let opened = session(pull_secret(&[(name.as_str(), right.as_str())]));
+    opened.try_upload(&repository(&name)).await.unwrap();
+    // The registry removes what belongs to an upload, and leaves the folder that was its place.
+    let uploads = lab.images.path().join("docker/registry/v2/repositories/acme/os-master/_uploads");
+    let uploads: Vec<_> = std::fs::read_dir(uploads).unwrap().map(|upload| upload.unwrap().path()).collect();
+    assert_eq!(uploads.len(), 1, "{uploads:?}");
+    assert!(!uploads[0].join("startedat").exists() && !uploads[0].join("data").exists(), "{uploads:?}");
+
+    for secret in
+        [pull_secret(&[(name.as_str(), "reader:wrong")]), pull_secret(&[("quay.io", right.as_str())])]
+    {
+        let refused = session(secret).try_upload(&repository(&name)).await.unwrap_err();
+        assert!(matches!(refused, RegistryError::Credentials(_)), "{refused}");
+    }
+    let away = session(PullSecret::default()).try_upload(&repository("127.0.0.1:1")).await.unwrap_err();
+    assert!(matches!(away, RegistryError::Unreachable(_)), "{away}");
+}
+
 /// Issues tokens to whoever has the password.
 struct Issuer {
     realm: String,

@@ -3,7 +3,10 @@
 //! Which records there are is written down before they are made. So a process that dies in between leaves nothing that nobody
 //! knows: whoever takes the action over makes the same records in their own place.
 
+use std::io;
+
 use assisted_base::error::chain;
+use assisted_base::failpoint;
 use assisted_core::decide::dns::{awaits, deleted, made, noted, wanted};
 use assisted_core::model::action::Attempt;
 use assisted_core::model::cluster::ClusterRecord;
@@ -82,7 +85,7 @@ impl Actions {
         let owned = |name: &str| cluster.dns_records.iter().any(|record| record.name == name);
         let names: Vec<_> =
             wanted.iter().map(|record| record.name.clone()).filter(|name| !owned(name)).collect();
-        let others = provider.taken(&names).await?;
+        let others = step("look for names", provider.taken(&names)).await?;
         if !others.is_empty() {
             return Err(RecordsError::Final(taken(&others)));
         }
@@ -101,7 +104,7 @@ impl Actions {
             .filter_map(|record| Some(Change { record: of_wire(record)?, replaces: owned(&record.name) }))
             .collect();
         if !changes.is_empty()
-            && let Err(error) = provider.put(&changes).await
+            && let Err(error) = step("put records", provider.put(&changes)).await
         {
             if matches!(error, DnsError::Taken { .. }) {
                 // Somebody was quicker: what they made must not be taken for this cluster's.
@@ -118,7 +121,9 @@ impl Actions {
     async fn delete_records(&self, records: &[DnsRecord]) -> Result<(), DnsError> {
         for record in records.iter().filter_map(of_wire) {
             match self.dns.of_record(&record) {
-                Some(provider) => provider.delete(std::slice::from_ref(&record)).await?,
+                Some(provider) => {
+                    step("delete a record", provider.delete(std::slice::from_ref(&record))).await?;
+                }
                 None => return Err(unmanaged(&record)),
             }
         }
@@ -186,6 +191,16 @@ impl Actions {
         work.commit(&self.database).await?;
         Ok(())
     }
+}
+
+/// What is asked of a server, as a step of the action.
+async fn step<T>(deed: &str, asked: impl Future<Output = Result<T, DnsError>>) -> Result<T, DnsError> {
+    let failed =
+        |error: io::Error| DnsError::Unreachable { server: "the server".to_owned(), source: error.into() };
+    let step = failpoint::begin(|| deed.to_owned()).map_err(failed)?;
+    let done = asked.await?;
+    step.end().map_err(failed)?;
+    Ok(done)
 }
 
 /// The failure of an attempt: it is shown with the row, and another attempt follows.

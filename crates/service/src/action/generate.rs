@@ -1,6 +1,7 @@
 //! Generates what the hosts of a cluster are installed with.
 
 use assisted_base::error::chain;
+use assisted_base::failpoint;
 use assisted_core::decide::install::{Generated, awaits, generated, payload_read};
 use assisted_core::model::action::Attempt;
 use assisted_core::model::cluster::PayloadImages;
@@ -78,11 +79,17 @@ impl Actions {
         facts: &Facts,
     ) -> Result<Files, GenerateError> {
         let generator = &self.generator;
+        let failed = |error: std::io::Error| GenerateError::Broken(Error::internal(error));
+        let step = failpoint::begin(|| "read the payload".to_owned()).map_err(failed)?;
         let payload = generator.payload(facts).await?;
+        step.end().map_err(failed)?;
         if let Some(images) = &payload.images {
             self.commit_payload(id, attempt, images).await.map_err(GenerateError::Broken)?;
         }
-        generator.generate(facts, payload, &self.blob).await
+        let step = failpoint::begin(|| "generate".to_owned()).map_err(failed)?;
+        let files = generator.generate(facts, payload, &self.blob).await?;
+        step.end().map_err(failed)?;
+        Ok(files)
     }
 
     /// Commits the images of the release as soon as they are known: hosts check meanwhile whether they get them.

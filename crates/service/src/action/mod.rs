@@ -10,6 +10,7 @@ mod generate;
 use std::sync::Arc;
 use std::time::Duration;
 
+use assisted_base::failpoint;
 use assisted_blob::Blob;
 use assisted_core::model::action::Action;
 use assisted_reconcile::{self as reconcile, Driver, Ending, Failure, Outcome, Policy, Status};
@@ -174,7 +175,8 @@ impl reconcile::Reconciler for ActionQueue {
     async fn reconcile(&self, ActionRow(asked): &ActionRow) -> Result<Outcome, Failure> {
         let (action, cluster) = (asked.action.name(), asked.action.cluster_id());
         tracing::info!(action, %cluster, attempt = asked.attempts, "an action begins");
-        Box::pin(self.actions.perform(asked)).await.map_err(Error::of_row)?;
+        let work = Box::pin(self.actions.perform(asked));
+        failpoint::within(|| format!("{action} of cluster {cluster}"), work).await.map_err(Error::of_row)?;
         tracing::info!(action, %cluster, "an action is done");
         Ok(Outcome::Done)
     }

@@ -29,6 +29,15 @@ impl Default for ParsedReports {
 }
 
 impl ParsedReports {
+    /// Whether there is nothing to be read of a report.
+    pub(crate) fn knows(&self, kind: ReportKind, report: &Report) -> bool {
+        match kind {
+            ReportKind::Inventory => self.inventories.get(&report.hash).is_some(),
+            ReportKind::Connectivity => self.connectivity.get(&report.hash).is_some(),
+            _ => true,
+        }
+    }
+
     /// Gives a host one of its reports.
     pub(crate) fn attach(&self, host: &mut HostFacts, kind: ReportKind, report: Report) {
         let Report { text, hash } = report;

@@ -80,7 +80,7 @@ impl Clusters {
         record.ignored_host_validations.clone_from(&params.host_validation_ids);
         let answer = response(&record);
         work.put_cluster(record);
-        work.refresh_and_mark();
+        work.refresh_and_mark().await?;
         work.commit(&self.database).await?;
         Ok(answer)
     }

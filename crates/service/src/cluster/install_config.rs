@@ -72,7 +72,7 @@ impl Clusters {
         if is_enabled && !was_enabled {
             work.events.push(catalogue::OCL_ENABLED.of_cluster(id, &[]));
         }
-        work.refresh_and_mark();
+        work.refresh_and_mark().await?;
         work.commit(&self.database).await?;
         Ok(())
     }

@@ -14,7 +14,7 @@ use assisted_wire::id::ClusterId;
 use super::Clusters;
 use crate::attempt::{AttemptError, attempt, final_error};
 use crate::not_found::no_cluster;
-use crate::object::{Described, DescribedCluster};
+use crate::object::{Described, DescribedCluster, checked};
 use crate::unit_of_work::UnitOfWork;
 use crate::view::cluster::render_without_hosts;
 use crate::{Caller, Error};
@@ -139,6 +139,31 @@ impl Clusters {
         self.insert_cluster(caller, created).await
     }
 
+    /// Which registries stand in for others for a cluster; nothing set: those of the service.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none.
+    pub async fn get_mirror_registry(&self, _: &Caller, id: ClusterId) -> Result<MirrorRegistry, Error> {
+        let stored = self.database.cached_cluster(id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
+        Ok(stored.record.mirror_registry.clone().unwrap_or_default())
+    }
+
+    /// Sets which registries stand in for others for a cluster, as somebody gives them.
+    ///
+    /// # Errors
+    ///
+    /// 400 when they can't be read, 404 when there is no such cluster.
+    pub async fn replace_mirror_registry(
+        &self,
+        caller: &Caller,
+        id: ClusterId,
+        given: MirrorRegistry,
+    ) -> Result<MirrorRegistry, Error> {
+        self.set_mirror_registry(caller, id, checked(&given)?).await?;
+        Ok(given)
+    }
+
     /// Sets which registries stand in for others for a cluster.
     ///
     /// # Errors
@@ -164,7 +189,7 @@ impl Clusters {
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
         record.mirror_registry = mirrors.cloned();
         work.put_cluster(record);
-        work.refresh_and_mark();
+        work.refresh_and_mark().await?;
         work.commit(&self.database).await?;
         Ok(())
     }

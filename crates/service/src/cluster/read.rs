@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use assisted_core::model::cluster::ClusterRecord;
 use assisted_core::model::refusal::{Refusal, RefusalKind};
-use assisted_store::{ClusterFilter, Deleted, HostFilter, Reports};
+use assisted_store::{ClusterFilter, Deleted, HostFilter, Reports, Stored};
 use assisted_wire::cluster::{Cluster, ClusterList};
 use assisted_wire::host::{Host, HostStatus};
 use assisted_wire::id::{ClusterId, InfraEnvId};
@@ -85,7 +86,25 @@ impl Clusters {
     ///
     /// 403 when others than administrators ask for deleted ones.
     pub async fn list(&self, caller: &Caller, query: ListClusters) -> Result<ClusterList, Error> {
-        let deleted = if query.get_unregistered_clusters { Deleted::Shown } else { Deleted::Hidden };
+        let found = self.find(caller, &query).await?;
+        let mut clusters = Vec::with_capacity(found.len());
+        for part in found.chunks(AT_ONCE) {
+            clusters.extend(self.list_part(part, &query).await?);
+        }
+        Ok(ClusterList(clusters))
+    }
+
+    /// The same as they are stored, so that they can be listed part by part.
+    ///
+    /// # Errors
+    ///
+    /// 403 when others than administrators ask for deleted ones.
+    pub async fn find(
+        &self,
+        caller: &Caller,
+        query: &ListClusters,
+    ) -> Result<Vec<Stored<ClusterRecord>>, Error> {
+        let deleted = deleted_of(query);
         if deleted == Deleted::Shown && !caller.is_admin() {
             return Err(Refusal::new(RefusalKind::Forbidden, ADMINS_ONLY).into());
         }
@@ -96,34 +115,46 @@ impl Clusters {
             // What is no id matches nothing.
             ams_subscription_ids: query
                 .ams_subscription_ids
+                .as_ref()
                 .map(|ids| ids.iter().filter_map(|id| id.trim().parse().ok()).collect()),
             user_name,
             org_id,
             ..ClusterFilter::default()
         };
-        let mut clusters = Vec::new();
         let mut found = self.database.reader().clusters(&filter).await?;
-        if let Some(owner) = query.owner.filter(|_| self.access.has_owners()) {
-            found.retain(|stored| stored.record.cluster.user_name == owner);
+        if let Some(owner) = query.owner.as_ref().filter(|_| self.access.has_owners()) {
+            found.retain(|stored| stored.record.cluster.user_name == *owner);
         }
         if let Some(resource) = caller.resource {
             found.retain(|stored| resource == TokenResource::Cluster(stored.record.cluster.id));
         }
-        for stored in found.chunks(AT_ONCE) {
-            let ids = stored.iter().map(|stored| stored.record.cluster.id).collect();
-            let of_these = HostFilter { cluster_ids: Some(ids), deleted, ..HostFilter::default() };
-            let mut states = self.states_of(&of_these).await?;
-            let mut hosts = if query.with_hosts { self.hosts_of(of_these).await? } else { BTreeMap::new() };
-            for stored in stored {
-                let id = stored.record.cluster.id;
-                let mut cluster = render_record(&stored.record);
-                count_hosts(&mut cluster, states.remove(&id).unwrap_or_default());
-                cluster.hosts = Some(hosts.remove(&id).unwrap_or_default());
-                (cluster.host_networks, cluster.operator_bundles) = (None, None);
-                clusters.push(cluster);
-            }
-        }
-        Ok(ClusterList(clusters))
+        Ok(found)
+    }
+
+    /// Some of the clusters that were found, as a list shows them.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn list_part(
+        &self,
+        found: &[Stored<ClusterRecord>],
+        query: &ListClusters,
+    ) -> Result<Vec<Cluster>, Error> {
+        let ids = found.iter().map(|stored| stored.record.cluster.id).collect();
+        let of_these =
+            HostFilter { cluster_ids: Some(ids), deleted: deleted_of(query), ..HostFilter::default() };
+        let mut states = self.states_of(&of_these).await?;
+        let mut hosts = if query.with_hosts { self.hosts_of(of_these).await? } else { BTreeMap::new() };
+        let show = |stored: &Stored<ClusterRecord>| {
+            let id = stored.record.cluster.id;
+            let mut cluster = render_record(&stored.record);
+            count_hosts(&mut cluster, states.remove(&id).unwrap_or_default());
+            cluster.hosts = Some(hosts.remove(&id).unwrap_or_default());
+            (cluster.host_networks, cluster.operator_bundles) = (None, None);
+            cluster
+        };
+        Ok(found.iter().map(show).collect())
     }
 
     /// How many hosts there are of each state, by cluster.
@@ -148,4 +179,8 @@ impl Clusters {
         }
         Ok(hosts)
     }
+}
+
+fn deleted_of(query: &ListClusters) -> Deleted {
+    if query.get_unregistered_clusters { Deleted::Shown } else { Deleted::Hidden }
 }

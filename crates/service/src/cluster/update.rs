@@ -55,7 +55,7 @@ impl Clusters {
         if updated.reset_roles {
             work.reset_suggested_roles();
         }
-        work.refresh_and_mark();
+        work.refresh_and_mark().await?;
         let facts = work.commit(&self.database).await?;
         Ok(UnitOfWork::new(facts))
     }

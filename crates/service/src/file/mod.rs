@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use assisted_blob::Blob;
 use assisted_config::Settings;
+use assisted_seal::Keyring;
 
 use crate::access::Access;
 use crate::database::Database;
@@ -19,12 +20,14 @@ use crate::parts::Parts;
 use log::LogRoom;
 
 pub use crate::stored_file::{Content, File};
-pub use presigned::InfraEnvFile;
+pub use presigned::{InfraEnvFile, PRESIGNED_PATH, PRESIGNED_TOKEN, PresignedFile};
 
 /// The use cases of files: what was generated, logs, and manifests.
 pub struct Files {
     database: Arc<Database>,
     blob: Blob,
+    /// What seals the tokens in addresses of files.
+    keys: Keyring,
     settings: Arc<Settings>,
     access: Access,
     /// Held by changes of manifests.
@@ -38,6 +41,7 @@ impl Files {
         Self {
             database: Arc::clone(&parts.database),
             blob: parts.blob.clone(),
+            keys: parts.keys.clone(),
             settings: Arc::clone(&parts.settings),
             access: parts.access.clone(),
             manifests: KeyedMutex::default(),

@@ -53,7 +53,7 @@ impl Hosts {
         let outcome = bind_host(host, infra_env, cluster, self.database.policy(), work.facts.now)?;
         pool.merge(outcome);
         work.bind_host(pool);
-        work.refresh_and_mark();
+        work.refresh_and_mark().await?;
         let facts = work.commit(&self.database).await?;
         let host = facts.host(key)?;
         Ok(raw_host(host))
@@ -100,7 +100,7 @@ impl Hosts {
         work.merge(outcome);
         let shown = work.host(key).map(raw_host).ok_or_else(|| no_host(key))?;
         work.unbind_host(key);
-        work.refresh_and_mark();
+        work.refresh_and_mark().await?;
         work.commit(&self.database).await?;
         Ok(shown)
     }

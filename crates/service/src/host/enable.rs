@@ -50,7 +50,7 @@ impl Hosts {
         work.request_id = Some(caller.request_id);
         let outcome = change(work.host(key).ok_or_else(|| no_host(key))?, work.facts.now)?;
         work.merge(outcome);
-        work.refresh_and_mark();
+        work.refresh_and_mark().await?;
         let facts = work.commit(&self.database).await?;
         let host = facts.host(key)?;
         Ok(raw_host(host))

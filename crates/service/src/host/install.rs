@@ -89,7 +89,7 @@ impl Hosts {
         let Progressed { decision, stage_changed } = progressed;
         work.merge(decision);
         match (stage_changed, is_whole) {
-            (true, true) => work.refresh_and_mark(),
+            (true, true) => work.refresh_and_mark().await?,
             (true, false) => work.mark_due(),
             (false, _) => {}
         }

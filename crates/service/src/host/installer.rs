@@ -84,7 +84,7 @@ impl Hosts {
         let event = event.of_host(work.host(key).ok_or_else(|| no_host(key))?, &[]);
         change(&mut work);
         work.events.push(event);
-        work.refresh_and_mark();
+        work.refresh_and_mark().await?;
         let facts = work.commit(&self.database).await?;
         let host = facts.host(key)?;
         Ok(raw_host(host))

@@ -19,7 +19,9 @@ mod validation;
 use std::sync::Arc;
 
 use assisted_blob::Blob;
+use assisted_core::model::refusal::Refusal;
 
+use crate::Caller;
 use crate::database::Database;
 use crate::generator::Generator;
 use crate::keyed_mutex::KeyedMutex;
@@ -46,4 +48,13 @@ impl Hosts {
             reports: KeyedMutex::default(),
         }
     }
+}
+
+/// Refuses who shows another key than the one that a host's agent registered with. All machines of an infra-env have one token: by the key
+/// none of them speaks as another.
+fn check_agent(registered: Option<&str>, caller: &Caller) -> Result<(), Refusal> {
+    if registered.is_none() || registered == caller.host_key.as_deref() {
+        return Ok(());
+    }
+    Err(Refusal::conflict("this is not the agent that has registered as the host: register anew"))
 }

@@ -8,7 +8,7 @@ use assisted_store::{Batch, Due};
 use bytes::Bytes;
 use jiff::Timestamp;
 
-use super::Hosts;
+use super::{Hosts, check_agent};
 use crate::attempt::{AttemptError, attempt};
 use crate::cache::memo::HostPollCache;
 use crate::not_found::no_host;
@@ -31,12 +31,13 @@ impl Hosts {
     ///
     /// # Errors
     ///
-    /// 404 when there is no such host.
+    /// 404 when there is no such host, 409 when it is not the host's agent that polls.
     pub async fn get_next_steps(&self, caller: &Caller, poll: Poll<'_>) -> Result<Bytes, Error> {
         let now = self.database.now();
         let Some(mut memo) = attempt!(self.database, caller, self.memo(poll.host))? else {
             return Err(no_host(poll.host).into());
         };
+        check_agent(memo.view.agent_key.as_deref(), caller)?;
         self.database.cache().check_ins.record(&memo.check_in, now);
         if may_have_changed(&memo, &poll, now) {
             attempt!(self.database, caller, Box::pin(self.commit_change(&poll, now)))?;

@@ -3,7 +3,7 @@
 use assisted_core::model::host::HostKey;
 use assisted_store::{HostFilter, Reports};
 use assisted_wire::host::{Host, HostList};
-use assisted_wire::id::InfraEnvId;
+use assisted_wire::id::{HostId, InfraEnvId};
 
 use super::Hosts;
 use crate::attempt::final_error;
@@ -32,15 +32,35 @@ impl Hosts {
     /// # Errors
     ///
     /// 404 when there is no such infra-env.
-    pub async fn list(&self, _: &Caller, infra_env_id: InfraEnvId) -> Result<HostList, Error> {
+    pub async fn list(&self, caller: &Caller, infra_env_id: InfraEnvId) -> Result<HostList, Error> {
+        let ids = self.find(caller, infra_env_id).await?;
+        Ok(HostList(self.list_part(infra_env_id, ids).await?))
+    }
+
+    /// Their ids, so that they can be listed part by part.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such infra-env.
+    pub async fn find(&self, _: &Caller, infra_env_id: InfraEnvId) -> Result<Vec<HostId>, Error> {
         self.database
             .known_infra_env(infra_env_id)
             .await
             .map_err(final_error)?
             .ok_or_else(|| crate::not_found::no_infra_env(infra_env_id))?;
-        let filter =
-            HostFilter { infra_env_id: Some(infra_env_id), reports: Reports::All, ..HostFilter::default() };
+        let filter = HostFilter { infra_env_id: Some(infra_env_id), ..HostFilter::default() };
+        Ok(self.database.reader().hosts(&filter).await?.iter().map(|row| row.key.host_id).collect())
+    }
+
+    /// Some of the hosts that were found, as a list shows them.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn list_part(&self, infra_env_id: InfraEnvId, ids: Vec<HostId>) -> Result<Vec<Host>, Error> {
+        let (infra_env_id, host_ids) = (Some(infra_env_id), Some(ids));
+        let filter = HostFilter { infra_env_id, host_ids, reports: Reports::All, ..HostFilter::default() };
         let hosts = self.database.hosts(&filter).await?;
-        Ok(HostList(hosts.iter().map(|host| render_host(host, None, true)).collect()))
+        Ok(hosts.iter().map(|host| render_host(host, None, true)).collect())
     }
 }

@@ -87,7 +87,9 @@ impl Hosts {
         if let Some(row) = row.filter(|_| !deleted)
             && work.host(key).is_none()
         {
-            work.add_stored(self.database.host_facts(row.clone()), row.version);
+            let version = row.version;
+            let host = self.database.facts_of_host(row).await?;
+            work.add_stored(host, version);
         }
         let (cluster, now) = (work.cluster().cloned(), work.facts.now);
         let existing = work.host(key);
@@ -108,7 +110,7 @@ impl Hosts {
             let due = due_of(&work, key);
             // Its cluster shows at once that it starts over, unless it is a host of another one, or of none.
             if turn.is_some() && work.cluster().is_some_and(|record| due == Due::Cluster(record.cluster.id)) {
-                work.refresh_and_mark();
+                work.refresh_and_mark().await?;
             } else {
                 work.batch.mark_due(due, now);
             }
@@ -154,7 +156,7 @@ impl Hosts {
 
 /// Where a registration comes from.
 fn origin(caller: &Caller) -> Origin {
-    Origin { machine: caller.machine.clone(), peer: caller.peer }
+    Origin { machine: caller.machine.clone(), key: caller.host_key.clone(), peer: caller.peer }
 }
 
 fn no_cluster() -> AttemptError {

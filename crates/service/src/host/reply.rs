@@ -2,26 +2,24 @@
 
 use std::sync::Arc;
 
-use assisted_core::decide::host::reply::reply;
+use assisted_core::decide::host::reply::{ReplyEffect, reply};
 use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal::Refusal;
 use assisted_wire::step::{StepReply, StepType};
 
-use super::Hosts;
+use super::{Hosts, check_agent};
 use crate::attempt::{AttemptError, attempt};
 use crate::cache::memo::HostPollCache;
 use crate::not_found::no_host;
-use crate::off_thread::off_thread_if;
+use crate::off_thread::{LONG, off_thread_if};
 use crate::{Caller, Error};
-
-/// To read so long an answer, in bytes, takes milliseconds: threads that serve others must not wait for it.
-const LONG: usize = 256 * 1024;
 
 impl Hosts {
     /// Takes in what a host answers. The same answer once more asks the database nothing.
     ///
     /// # Errors
     ///
-    /// 404 when there is no such host, 400 when the answer can't be read, 500 when it makes no sense in the host's state.
+    /// 404 when there is no such host, 409 when it is not the host's agent that answers, 400 when the answer can't be read, 500 when it makes no sense in the host's state.
     pub async fn post_step_reply(
         &self,
         caller: &Caller,
@@ -32,6 +30,7 @@ impl Hosts {
         // not learn what was known of the old one.
         let memo = self.database.cache().hosts.get(&host).ok();
         if let Some(memo) = memo.as_ref().filter(|memo| memo.is_unchanged(&reply)) {
+            check_agent(memo.view.agent_key.as_deref(), caller)?;
             self.database.cache().check_ins.record(&memo.check_in, self.database.now());
             return Ok(());
         }
@@ -47,32 +46,38 @@ impl Hosts {
         answer: &Arc<StepReply>,
     ) -> Result<(), AttemptError> {
         let mut work = self.database.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
+        check_agent(work.host(key).and_then(|host| host.record.agent_key.as_deref()), caller)?;
         let check_ins = &self.database.cache().check_ins;
         check_ins.record(&check_ins.entry(key), self.database.now());
         work.request_id = Some(caller.request_id);
         let read = Arc::clone(answer);
         let is_long = answer.output.len() >= LONG;
-        let (mut work, effect) =
-            off_thread_if(is_long, work, move |work| reply(&work.facts, key, &read)).await?;
-        let effect = effect?;
-        if !effect.notes.is_empty() {
+        // What is read of a report is read once more when it is laid over the facts.
+        let taken_in = off_thread_if(is_long, work, move |work| {
+            let ReplyEffect { decision, notes } = reply(&work.facts, key, &read)?;
+            let (is_empty, changes_facts) =
+                (decision.is_empty(), !decision.hosts.is_empty() || decision.cluster.is_some());
+            work.merge(decision);
+            Ok::<_, Refusal>((notes, is_empty, changes_facts))
+        });
+        let (mut work, taken_in) = taken_in.await?;
+        let (notes, is_empty, changes_facts) = taken_in?;
+        if !notes.is_empty() {
             tracing::warn!(
                 host_id = %key.host_id,
                 infra_env_id = %key.infra_env_id,
                 step = answer.step_type.map(StepType::as_str),
-                set_aside = ?effect.notes,
+                set_aside = ?notes,
                 "a host's answer is odd in parts; the rest of it is taken"
             );
         }
-        if effect.decision.is_empty() {
+        if is_empty {
             // Only now: a reply that changes something makes the memo stale anyway.
             if let Some(memo) = memo {
                 memo.remember_unchanged(answer);
             }
             return Ok(());
         }
-        let changes_facts = !effect.decision.hosts.is_empty() || effect.decision.cluster.is_some();
-        work.merge(effect.decision);
         if changes_facts {
             work.mark_due();
         }

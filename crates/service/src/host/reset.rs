@@ -27,7 +27,7 @@ impl Hosts {
         let host = work.host(key).ok_or_else(|| no_host(key))?;
         let outcome = reset_host(host, work.facts.now)?;
         work.merge(outcome);
-        work.refresh_and_mark();
+        work.refresh_and_mark().await?;
         let facts = work.commit(&self.database).await?;
         let host = facts.host(key)?;
         Ok(raw_host(host))
@@ -64,7 +64,7 @@ impl Hosts {
         let host = work.host(key).ok_or_else(missing)?;
         let outcome = reset_validation(host, validation_id, work.facts.now)?;
         work.merge(outcome);
-        work.refresh_and_mark();
+        work.refresh_and_mark().await?;
         work.commit(&self.database).await?;
         Ok(())
     }

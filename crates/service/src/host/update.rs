@@ -44,7 +44,7 @@ impl Hosts {
         if params.host_name.is_some() {
             work.record_usage(Usages::set_requested_hostname);
         }
-        work.refresh_and_mark();
+        work.refresh_and_mark().await?;
         let facts = work.commit(&self.database).await?;
         let host = facts.host(key)?;
         Ok(render_host(host, facts.cluster.as_ref(), false))

@@ -11,7 +11,7 @@ use assisted_wire::infra_env::{InfraEnv, InfraEnvCreateParams};
 use super::InfraEnvs;
 use crate::attempt::{AttemptError, attempt, final_error};
 use crate::not_found::no_infra_env;
-use crate::object::{Described, DescribedInfraEnv, Lasting};
+use crate::object::{Described, DescribedInfraEnv, Lasting, checked};
 use crate::{Caller, Error};
 
 impl InfraEnvs {
@@ -68,6 +68,32 @@ impl InfraEnvs {
     ) -> Result<InfraEnv, Error> {
         let id = InfraEnvId::random();
         attempt!(self.database, caller, self.try_register(caller, id, params, Some(described)))
+    }
+
+    /// Which registries stand in for others for an infra-env's hosts; nothing set: those of the service.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none.
+    pub async fn get_mirror_registry(&self, _: &Caller, id: InfraEnvId) -> Result<MirrorRegistry, Error> {
+        let found = self.database.known_infra_env(id).await.map_err(final_error)?;
+        let stored = found.ok_or_else(|| no_infra_env(id))?;
+        Ok(stored.record.mirror_registry.clone().unwrap_or_default())
+    }
+
+    /// Sets which registries stand in for others for an infra-env's hosts, as somebody gives them.
+    ///
+    /// # Errors
+    ///
+    /// 400 when they can't be read, 404 when there is no such infra-env.
+    pub async fn replace_mirror_registry(
+        &self,
+        caller: &Caller,
+        id: InfraEnvId,
+        given: MirrorRegistry,
+    ) -> Result<MirrorRegistry, Error> {
+        self.set_mirror_registry(caller, id, checked(&given)?).await?;
+        Ok(given)
     }
 
     /// Sets which registries stand in for others for an infra-env's hosts; its image is made anew by what is told to hosts at their

@@ -62,7 +62,7 @@ impl InfraEnvs {
                 }
             }
         }
-        work.refresh_and_mark();
+        work.refresh_and_mark().await?;
         work.commit(&self.database).await?;
         Ok(updated.record.infra_env)
     }

@@ -35,7 +35,8 @@ impl Sweeper {
         let filter = HostFilter { infra_env_id: Some(id), ..HostFilter::default() };
         for row in self.database.reader().hosts(&filter).await? {
             let version = row.version;
-            work.add_stored(self.database.host_facts(row), version);
+            let host = self.database.facts_of_host(row).await?;
+            work.add_stored(host, version);
         }
         work.events.extend(work.facts.hosts.iter().map(deregistered));
         let keys: Vec<_> = work.facts.hosts.iter().map(HostFacts::key).collect();

@@ -23,7 +23,7 @@ use crate::database::Database;
 use crate::error::passing;
 use crate::mark_watch::MarkWatch;
 use crate::metrics::Metrics;
-use crate::off_thread::off_thread_if;
+use crate::off_thread::{LARGE, off_thread_if};
 use crate::outbox_relay::OutboxRelay;
 use crate::pace;
 use crate::retention::Sweeper;
@@ -76,9 +76,6 @@ impl Scheduler {
         Ok(())
     }
 }
-
-/// To decide about reports of so many bytes takes milliseconds: threads that serve requests must not wait for it.
-const LARGE: usize = 1024 * 1024;
 
 /// A row of due work.
 #[derive(Clone, Debug)]

@@ -45,7 +45,7 @@ impl Database {
         }
         work.remove_host(key);
         if work.cluster().is_some() {
-            work.refresh_and_mark();
+            work.refresh_and_mark().await?;
         }
         work.commit(self).await?;
         Ok(true)

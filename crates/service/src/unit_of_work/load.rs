@@ -13,7 +13,9 @@ use assisted_wire::id::{ClusterId, InfraEnvId};
 use super::UnitOfWork;
 use crate::Error;
 use crate::attempt::AttemptError;
+use crate::cache::Cache;
 use crate::database::Database;
+use crate::off_thread::{LONG, off_thread_if};
 
 impl Database {
     /// Loads a cluster with its hosts.
@@ -22,16 +24,16 @@ impl Database {
         id: ClusterId,
         deleted: Deleted,
     ) -> Result<Option<UnitOfWork>, AttemptError> {
-        let Some(row) = self.reader().load_cluster(id, deleted).await? else { return Ok(None) };
+        // On the heap: the room for it would be moved with each future that waits here.
+        let Some(row) = self.reader().load_cluster(id, deleted).await?.map(Box::new) else { return Ok(None) };
+        let versions: BTreeMap<_, _> = row.hosts.iter().map(|host| (host.key, host.version)).collect();
+        let hosts = self.facts_of(row.hosts).await?;
         let mut work = UnitOfWork::new(self.facts());
         work.cluster_version = Some(row.cluster.version);
         work.marks = row.marks;
         work.facts.cluster = Some(row.cluster.record);
         work.facts.infra_envs = row.infra_envs.into_iter().map(by_id).collect();
-        for host in row.hosts {
-            work.host_versions.insert(host.key, host.version);
-            work.facts.hosts.push(self.host_facts(host));
-        }
+        (work.host_versions, work.facts.hosts) = (versions, hosts);
         Ok(Some(work))
     }
 
@@ -62,16 +64,18 @@ impl Database {
         else {
             return Ok(None);
         };
+        let infra_envs = infra_env.into_iter().map(by_id).collect();
+        let (version, cluster_id) = (row.version, row.record.host.cluster_id);
+        let hosts = self.facts_of(vec![row]).await?;
         let mut work = UnitOfWork::new(self.facts());
-        if let Some(id) = row.record.host.cluster_id
+        (work.facts.hosts, work.facts.infra_envs) = (hosts, infra_envs);
+        work.host_versions.insert(key, version);
+        if let Some(id) = cluster_id
             && let Some(cluster) = self.cluster_at_least(id, cluster_version).await?
         {
             work.cluster_version = Some(cluster.version);
             work.facts.cluster = Some(cluster.record.clone());
         }
-        work.host_versions.insert(key, row.version);
-        work.facts.hosts.push(self.host_facts(row));
-        work.facts.infra_envs = infra_env.into_iter().map(by_id).collect();
         Ok(Some(work))
     }
 
@@ -91,19 +95,23 @@ impl Database {
         }
     }
 
-    /// A host as the domain sees it: with the last sign of life that anybody heard.
-    pub(crate) fn host_facts(&self, row: HostRow) -> HostFacts {
-        let heard = self.cache().check_ins.at(row.key).max(row.checked_in_at);
-        let mut record = row.record;
-        let checked_in_at = heard.unwrap_or(record.host.registered_at.0);
-        if let Some(ahead) = record.clock_ahead_seconds {
-            record.host.timestamp = checked_in_at.as_second().saturating_add(ahead);
-        }
-        let mut host = HostFacts::new(record, checked_in_at);
-        for (kind, report) in row.reports {
-            self.cache().parsed.attach(&mut host, kind, report);
-        }
-        host
+    /// Hosts as the domain sees them. What they reported is read here, where that was not done lately.
+    pub(crate) async fn facts_of(&self, rows: Vec<HostRow>) -> Result<Vec<HostFacts>, Error> {
+        let parsed = &self.cache().parsed;
+        let reports = rows.iter().flat_map(|row| &row.reports);
+        let unread = reports.filter(|(kind, report)| !parsed.knows(**kind, report));
+        let is_long = unread.map(|(_, report)| report.text.len()).sum::<usize>() >= LONG;
+        let cache = self.shared_cache();
+        let (_, hosts) = off_thread_if(is_long, rows, move |rows| {
+            std::mem::take(rows).into_iter().map(|row| host_facts(&cache, row)).collect()
+        })
+        .await?;
+        Ok(hosts)
+    }
+
+    /// A host as the domain sees it.
+    pub(crate) async fn facts_of_host(&self, row: HostRow) -> Result<HostFacts, Error> {
+        self.facts_of(vec![row]).await?.pop().ok_or_else(|| Error::internal("a host vanished"))
     }
 
     /// The hosts that a filter selects, as the domain sees them.
@@ -111,7 +119,7 @@ impl Database {
         debug_assert!(
             filter.deleted == Deleted::Hidden || filter.cluster_id.is_some() || filter.cluster_ids.is_some()
         );
-        Ok(self.reader().hosts(filter).await?.into_iter().map(|row| self.host_facts(row)).collect())
+        self.facts_of(self.reader().hosts(filter).await?).await
     }
 
     /// A cluster that is not deleted, from the cache if it is there.
@@ -163,6 +171,21 @@ impl Database {
             }
         }
     }
+}
+
+/// A host with the last sign of life that anybody heard.
+fn host_facts(cache: &Cache, row: HostRow) -> HostFacts {
+    let heard = cache.check_ins.at(row.key).max(row.checked_in_at);
+    let mut record = row.record;
+    let checked_in_at = heard.unwrap_or(record.host.registered_at.0);
+    if let Some(ahead) = record.clock_ahead_seconds {
+        record.host.timestamp = checked_in_at.as_second().saturating_add(ahead);
+    }
+    let mut host = HostFacts::new(record, checked_in_at);
+    for (kind, report) in row.reports {
+        cache.parsed.attach(&mut host, kind, report);
+    }
+    host
 }
 
 fn by_id(stored: Stored<InfraEnvRecord>) -> (InfraEnvId, InfraEnvRecord) {

@@ -24,8 +24,10 @@ use assisted_wire::id::InfraEnvId;
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use crate::Error;
 use crate::attempt::AttemptError;
 use crate::database::Database;
+use crate::off_thread::{LARGE, LONG, off_thread_if};
 
 /// Facts, what of them changed, and what else is to be written.
 #[derive(Debug)]
@@ -266,9 +268,23 @@ impl UnitOfWork {
     }
 
     /// Decides, and leaves it to the scheduler to look again when the time comes.
-    pub(crate) fn refresh_and_mark(&mut self) {
-        let decided = refresh(&self.facts);
+    ///
+    /// # Errors
+    ///
+    /// The runtime ends.
+    pub(crate) async fn refresh_and_mark(&mut self) -> Result<(), Error> {
+        let decided = if self.snapshot_bytes() < LARGE {
+            refresh(&self.facts)
+        } else {
+            let (policy, now) = (Arc::clone(&self.facts.policy), self.facts.now);
+            let none = Facts { cluster: None, hosts: Vec::new(), infra_envs: BTreeMap::new(), policy, now };
+            let facts = Box::new(std::mem::replace(&mut self.facts, none));
+            let (facts, decided) = off_thread_if(true, facts, |facts| refresh(facts)).await?;
+            self.facts = *facts;
+            decided
+        };
         self.apply_and_mark(decided);
+        Ok(())
     }
 
     /// Takes over what the domain decided, and leaves it to the scheduler to look again when the time comes, or at once if
@@ -319,6 +335,40 @@ impl UnitOfWork {
             };
         }
         self.stream_changes(&mut batch, database);
+        if self.changed_bytes() < LONG {
+            self.write_hosts(&mut batch);
+        } else {
+            // They are hashed.
+            let given = (Box::new(self), batch);
+            let (given, ()) = off_thread_if(true, given, |(work, batch)| work.write_hosts(batch)).await?;
+            batch = given.1;
+            self = *given.0;
+        }
+        for record in &self.hosts_removed {
+            let key = key_of(record);
+            if let Some(version) = self.host_versions.get(&key) {
+                batch.update_host(record, *version).clear_due(Due::Host(key));
+            }
+        }
+        if let (true, false, Some(record)) = (self.mates_changed, self.cluster_changed, &self.facts.cluster) {
+            batch.touch_members(record.cluster.id);
+        }
+        database.commit(batch, &self.events, self.request_id, self.facts.now).await?;
+        database.metrics().record(&measured);
+        for id in self.infra_envs_removed {
+            Box::pin(database.deregister_hosts(self.request_id, id)).await?;
+        }
+        Ok(self.facts)
+    }
+
+    /// The size of the reports that are written, in bytes.
+    fn changed_bytes(&self) -> usize {
+        let changed = self.reports_changed.iter();
+        changed.filter_map(|(key, kind)| Some(self.host(*key)?.reports.get(kind)?.len())).sum()
+    }
+
+    /// Writes the hosts that changed, with their reports.
+    fn write_hosts(&self, batch: &mut Batch) {
         for host in self.facts.hosts.iter().chain(&self.left) {
             let key = host.key();
             if self.hosts_added.contains(&key) {
@@ -337,21 +387,6 @@ impl UnitOfWork {
                 }
             }
         }
-        for record in &self.hosts_removed {
-            let key = key_of(record);
-            if let Some(version) = self.host_versions.get(&key) {
-                batch.update_host(record, *version).clear_due(Due::Host(key));
-            }
-        }
-        if let (true, false, Some(record)) = (self.mates_changed, self.cluster_changed, &self.facts.cluster) {
-            batch.touch_members(record.cluster.id);
-        }
-        database.commit(batch, &self.events, self.request_id, self.facts.now).await?;
-        database.metrics().record(&measured);
-        for id in self.infra_envs_removed {
-            Box::pin(database.deregister_hosts(self.request_id, id)).await?;
-        }
-        Ok(self.facts)
     }
 
     /// Puts every change into the stream that clients follow.

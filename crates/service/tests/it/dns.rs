@@ -20,7 +20,7 @@ const DOMAIN: &str = "example.com";
 const RECORDS: [&str; 2] = ["api.c.example.com A 192.168.126.100", "*.apps.c.example.com A 192.168.126.101"];
 
 /// A server that keeps records.
-enum Keeper {
+pub enum Keeper {
     Moto { server: AwsServer, zone: String, dir: TempDir },
     Bind(NameServer),
 }
@@ -35,11 +35,11 @@ impl Keeper {
         Self::Moto { server, zone, dir }
     }
 
-    fn bind() -> Self {
+    pub fn bind() -> Self {
         Self::Bind(NameServer::start(DOMAIN).unwrap())
     }
 
-    fn set(&self, settings: &mut Settings) {
+    pub fn set(&self, settings: &mut Settings) {
         settings.generation.generator = Generator::Simulation;
         let (zone, provider) = match self {
             Self::Moto { server, zone, dir } => {
@@ -75,7 +75,7 @@ impl Keeper {
     }
 
     /// The addresses of the cluster's names, as the server tells them.
-    async fn records(&self) -> Vec<String> {
+    pub async fn records(&self) -> Vec<String> {
         match self {
             Self::Moto { server, zone, .. } => {
                 let mut records = AwsServer::zone_records(&server.url, zone).await.unwrap();

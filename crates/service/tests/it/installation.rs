@@ -127,7 +127,7 @@ impl Lab {
         self.get_on(host, stage, "").await;
     }
 
-    async fn get_on(&self, host: HostKey, stage: HostStage, info: &str) {
+    pub async fn get_on(&self, host: HostKey, stage: HostStage, info: &str) {
         let progress = HostProgress { current_stage: Some(stage), progress_info: info.to_owned() };
         self.service.hosts().update_install_progress(&self.caller, host, progress).await.unwrap();
     }
@@ -140,7 +140,7 @@ impl Lab {
         }
     }
 
-    async fn finalize(&self, id: ClusterId) {
+    pub async fn finalize(&self, id: ClusterId) {
         self.until_status(id, ClusterStatus::Finalizing).await;
         for stage in FinalizingStage::ALL {
             let params = serde_json::from_value(json!({"finalizing_stage": stage})).unwrap();

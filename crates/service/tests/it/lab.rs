@@ -1,27 +1,30 @@
 //! A service with a clock of its own, and agents that talk to it as over HTTP.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use assisted_blob::Blob;
+use assisted_base::http::Trust;
+use assisted_blob::{Blob, S3};
 use assisted_config::Settings;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal::RefusalKind;
+use assisted_seal::Keyring;
 use assisted_service::cluster::GetCluster;
 use assisted_service::event::{EventPage, ListEvents};
 use assisted_service::file::File;
 use assisted_service::generator::{Generator, Simulation};
 use assisted_service::host::Poll;
-use assisted_service::{Background, Caller, Clock, Error, Service};
+use assisted_service::{Background, Builder, Caller, Clock, Error, Service};
 use assisted_store::Store;
-use assisted_testkit::Postgres;
+use assisted_testkit::{AwsServer, Postgres};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::host::{Host, HostRegistrationResponse, HostStatus};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::infra_env::InfraEnv;
 use assisted_wire::inventory::SystemVendor;
 use assisted_wire::step::{StepReply, StepType, Steps};
+use assisted_wire::work::WorkRow;
 use futures::TryStreamExt;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -49,6 +52,11 @@ impl Database {
     pub fn postgres() -> Self {
         let address = Postgres::start().unwrap().create_database().unwrap();
         Self { address, dir: Arc::new(TempDir::new().unwrap()) }
+    }
+
+    /// An empty one of the same kind.
+    pub fn another(&self) -> Self {
+        if self.address.starts_with("postgres") { Self::postgres() } else { Self::sqlite() }
     }
 
     /// Where the service keeps files.
@@ -102,6 +110,29 @@ impl Time {
     }
 }
 
+fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
+    let mut settings = Settings::default();
+    settings.images.agent = AGENT.to_owned();
+    settings.http.image_service_base_url = "https://images.example.com".to_owned();
+    change(&mut settings);
+    settings
+}
+
+/// A bucket that no other test uses.
+pub fn bucket() -> S3 {
+    static SERVER: OnceLock<String> = OnceLock::new();
+    let server = SERVER.get_or_init(|| AwsServer::shared().unwrap());
+    S3 {
+        endpoint: server.parse().unwrap(),
+        region: "us-east-1".to_owned(),
+        bucket: format!("b-{}", Uuid::new_v4().simple()),
+        access_key: "me".to_owned(),
+        secret_key: "hush".into(),
+        create: true,
+        trust: Trust::System,
+    }
+}
+
 pub struct Lab {
     pub service: Service,
     /// The store that the service writes to.
@@ -149,12 +180,22 @@ impl Lab {
     ) -> Self {
         let store = Store::open(&database.address).await.unwrap();
         let blob = Blob::open(database.files()).await.unwrap();
-        let mut settings = Settings::default();
-        settings.images.agent = AGENT.to_owned();
-        settings.http.image_service_base_url = "https://images.example.com".to_owned();
-        change(&mut settings);
-        let builder = Service::builder(settings, store.clone(), blob, generator).unwrap();
-        let (service, background) = builder.clock(clock).start();
+        let builder = Service::builder(settings(change), store.clone(), blob, generator).unwrap();
+        Self::launch(builder.clock(clock), store, time)
+    }
+
+    /// With files in a bucket, sealed with these keys.
+    pub async fn in_bucket(database: &Database, time: Time, bucket: S3, keys: &Keyring) -> Self {
+        let store = Store::open(&database.address).await.unwrap();
+        let blob = Blob::bucket(bucket).await.unwrap().sealed(keys.clone());
+        let settings =
+            settings(|settings| settings.http.service_base_url = "https://assisted.example.com".to_owned());
+        let builder = Service::builder(settings, store.clone(), blob, Arc::new(Simulation)).unwrap();
+        Self::launch(builder.clock(time.clock()).keys(keys.clone()), store, time)
+    }
+
+    fn launch(builder: Builder, store: Store, time: Time) -> Self {
+        let (service, background) = builder.start();
         Self { service, store, caller: Caller::admin(Uuid::new_v4()), time, background: Some(background) }
     }
 
@@ -176,12 +217,26 @@ impl Lab {
     }
 
     /// Turns the clock, unless something is due or under way: whoever turns it again and again would take the leases of what
-    /// merely takes its time, and work that loses its lease again and again is set aside.
-    pub async fn pass_at_rest(&self, seconds: i64) {
+    /// merely takes its time, and work that loses its lease again and again is set aside. Tells whether it was turned.
+    pub async fn pass_at_rest(&self, seconds: i64) -> bool {
         let rows = self.service.work().list(&self.caller, None).await.unwrap().rows;
-        if rows.iter().all(|row| !["running", "queued"].contains(&row.state.as_str())) {
+        let is_action = |row: &WorkRow| row.id.starts_with("action.");
+        // Actions of a cluster are done one after the other: those behind one that waits wait as well.
+        let waits_behind = |row: &WorkRow| {
+            let mut others =
+                rows.iter().filter(|other| is_action(other) && other.cluster_id == row.cluster_id);
+            is_action(row) && others.any(|other| other.state == "waiting")
+        };
+        let is_at_rest = |row: &WorkRow| match row.state.as_str() {
+            "running" => false,
+            "queued" => waits_behind(row),
+            _ => true,
+        };
+        let rests = rows.iter().all(is_at_rest);
+        if rests {
             self.pass(seconds);
         }
+        rests
     }
 
     /// A cluster of one node, with all that must be told about it.

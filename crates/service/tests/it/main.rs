@@ -1,6 +1,9 @@
 //! Use cases on SQLite and on a real PostgreSQL.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests too")]
 
+// In builds that know failpoints.
+#[cfg(debug_assertions)]
+mod action_steps;
 mod at_once;
 mod binding;
 mod caches;
@@ -11,6 +14,7 @@ mod dns;
 mod events;
 mod files;
 mod generation;
+mod image_mode;
 mod install_config;
 mod installation;
 mod interrupted;

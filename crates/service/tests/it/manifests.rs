@@ -23,6 +23,7 @@ on_both_engines![
     only_before_the_installation,
     at_the_same_time,
     kept_although_whoever_asked_is_gone,
+    moved_and_deleted_although_whoever_asked_is_gone,
     machine_os_configs,
 ];
 
@@ -91,6 +92,35 @@ async fn kept_although_whoever_asked_is_gone(database: Database) {
         }
     };
     tokio::time::timeout(Duration::from_secs(60), noted).await.unwrap();
+}
+
+async fn moved_and_deleted_although_whoever_asked_is_gone(database: Database) {
+    let lab = Lab::start(&database).await;
+    let id = lab.single_node().await.id;
+    let until = async |name: &str, there: bool| {
+        let key = Key::new(format!("{id}/manifests/{name}")).unwrap();
+        while lab.service.blob().exists(&key).await.unwrap() != there {
+            tokio::task::yield_now().await;
+        }
+    };
+    lab.upload(id, "manifests", "a.yaml", TEXT).await.unwrap();
+    let moved = json!({"folder": "manifests", "file_name": "a.yaml", "updated_folder": "openshift"});
+    tokio::select! {
+        biased;
+        () = until("openshift/a.yaml", true) => {}
+        moved = lab.patch(id, moved) => assert!(moved.is_ok()),
+    }
+    // The next change has its turn when that one is over.
+    lab.upload(id, "manifests", "b.yaml", TEXT).await.unwrap();
+    assert_eq!(lab.manifests(id, true).await, ["user manifests/b.yaml", "user openshift/a.yaml"]);
+    lab.remove(id, Manifests, "b.yaml").await.unwrap();
+    tokio::select! {
+        biased;
+        () = until("openshift/a.yaml", false) => {}
+        removed = lab.remove(id, Openshift, "a.yaml") => assert!(removed.is_ok()),
+    }
+    lab.remove(id, Manifests, "b.yaml").await.unwrap();
+    assert!(!lab.in_use(id).await);
 }
 
 async fn round_trip(database: Database) {

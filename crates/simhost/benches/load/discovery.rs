@@ -10,10 +10,10 @@ use assisted_simhost::load::{Call, Load, Outcome};
 use bytes::Bytes;
 use hyper::Method;
 
-use crate::populate::{Arrivals, CONNECTIONS, HOSTS_PER_CLUSTER, RUSH, clusters, inventory};
-use crate::report::{Figure, heading, line, ms};
-use crate::service::{Engine, Service};
-use crate::{process, visible};
+use super::populate::{Arrivals, CONNECTIONS, HOSTS_PER_CLUSTER, RUSH, clusters, inventory};
+use super::report::{Figure, heading, line, ms};
+use super::service::{Engine, Service};
+use super::{process, visible};
 
 /// Hosts that poll and report.
 const HOSTS: u32 = 1_500;

@@ -10,10 +10,10 @@ use assisted_simhost::plan::{Plan, Shape};
 use assisted_simhost::simulation::Simulation;
 use assisted_simhost::topology::Topology;
 
-use crate::populate::{CONNECTIONS, HOSTS_PER_CLUSTER};
-use crate::process;
-use crate::report::{Figure, heading, line, ms};
-use crate::service::{Engine, Service};
+use super::populate::{CONNECTIONS, HOSTS_PER_CLUSTER};
+use super::process;
+use super::report::{Figure, heading, line, ms};
+use super::service::{Engine, Service};
 
 /// An installation that takes longer will not end.
 const LIMIT: Duration = Duration::from_secs(30 * 60);

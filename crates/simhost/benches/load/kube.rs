@@ -24,11 +24,11 @@ use kube::runtime::{WatchStreamExt, watcher};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::crowd::{poll_once, poll_rate};
-use crate::populate::{Arrivals, RUSH};
-use crate::report::{Figure, heading, line, ms};
-use crate::service::{Engine, Service};
-use crate::visible::report;
+use super::crowd::{poll_once, poll_rate};
+use super::populate::{Arrivals, RUSH};
+use super::report::{Figure, heading, line, ms};
+use super::service::{Engine, Service};
+use super::visible::report;
 
 /// Where all objects are.
 const NAMESPACE: &str = "default";
@@ -43,13 +43,16 @@ const SILENCE: Duration = Duration::from_secs(330);
 /// Kinds that the controllers write or read, as the API server counts requests for them.
 const COUNTED: &[&str] = &[
     "agents",
+    "agentclassifications",
     "agentclusterinstalls",
+    "baremetalhosts",
     "clusterdeployments",
     "clusterimagesets",
     "configmaps",
     "events",
     "infraenvs",
     "nmstateconfigs",
+    "preprovisioningimages",
     "secrets",
 ];
 

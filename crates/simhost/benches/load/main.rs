@@ -7,6 +7,7 @@
 
 mod crowd;
 mod discovery;
+mod hostile;
 mod installs;
 mod kube;
 mod populate;
@@ -24,7 +25,7 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::service::Engine;
+use service::Engine;
 
 /// Measure the system under load
 #[derive(Parser)]
@@ -53,6 +54,8 @@ enum What {
     },
     /// Installations at once; many hosts that poll once a minute
     Installs(Installs),
+    /// Reports of 16 MiB, and what else is asked of the service meanwhile
+    Hostile,
     /// Objects of the Kubernetes API: Agents that come, report and are quiet; a start beside all of them
     Kube {
         /// Hosts with an Agent each, one hub after the other
@@ -113,6 +116,7 @@ async fn measure(cli: Cli) -> Result<()> {
                     crowd::run(engine, &program, &crowds, Duration::from_secs(options.seconds)).await?;
                 }
             }
+            What::Hostile => hostile::run(engine, &program).await?,
             What::Kube { agents, seconds } => {
                 for agents in agents {
                     kube::run(engine, &program, *agents, Duration::from_secs(*seconds)).await?;

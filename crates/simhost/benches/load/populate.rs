@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use hyper::Method;
 use serde_json::json;
 
-use crate::service::Service;
+use super::service::Service;
 
 /// Connections of the load generator.
 pub const CONNECTIONS: usize = 32;

@@ -11,7 +11,7 @@ use assisted_testkit::{Durability, Postgres, Server};
 use clap::ValueEnum;
 use hyper::Method;
 
-use crate::process;
+use super::process;
 
 /// Which database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -8,8 +8,8 @@ use assisted_simhost::host::SimHost;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::report::{line, ms};
-use crate::service::Service;
+use super::report::{line, ms};
+use super::service::Service;
 
 const ROUNDS: u32 = 20;
 /// A change that takes longer never comes.
@@ -30,6 +30,14 @@ pub fn report(host: &SimHost, round: u32) -> Result<(bool, Value)> {
 
 /// Measures it with a host whose memory shrinks and grows.
 pub async fn run(service: &Service, host: &SimHost) -> Result<()> {
+    let times = times(service, host).await?;
+    line("report until its validations are visible, median", ms(times[times.len() / 2]), "< 50");
+    line("  slowest of 20", ms(times[times.len() - 1]), "");
+    Ok(())
+}
+
+/// How long each of several reports took, the slowest last.
+pub async fn times(service: &Service, host: &SimHost) -> Result<Vec<Duration>> {
     let mut connection = Connection::open(service.address).await?;
     let mut times = Vec::new();
     for round in 0..ROUNDS {
@@ -54,7 +62,5 @@ pub async fn run(service: &Service, host: &SimHost) -> Result<()> {
         times.push(started.elapsed());
     }
     times.sort_unstable();
-    line("report until its validations are visible, median", ms(times[times.len() / 2]), "< 50");
-    line("  slowest of 20", ms(times[times.len() - 1]), "");
-    Ok(())
+    Ok(times)
 }

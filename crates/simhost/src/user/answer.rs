@@ -36,6 +36,12 @@ impl User {
                     self.installing = true;
                     return Transition::Installing(roles(answer));
                 }
+                // Someone else has opened the cluster for the hosts that are added.
+                let opened = self.look.status == Some(ClusterStatus::AddingHosts);
+                if opened && context.grows() && self.added.is_none() {
+                    self.added = Some(0);
+                    return self.infra_env_id.map_or(Transition::None, Transition::Open);
+                }
             }
             Phase::SetsHost(place) => {
                 if !answer.is_success() {
@@ -104,9 +110,11 @@ impl User {
         if self.installing && interferes {
             return self.interfere(context, out);
         }
-        let grows = context.plan.shape.hosts < context.plan.all_hosts();
         match status {
-            ClusterStatus::Installed if grows && !context.plan.hosts_only => {
+            ClusterStatus::Installed if context.grows() && context.plan.hosts_only => {
+                self.poll_later(context, out);
+            }
+            ClusterStatus::Installed if context.grows() => {
                 self.phase = Phase::Opens;
                 self.send(Method::POST, "/actions/allow-add-hosts", &json!({}), out);
             }

@@ -91,6 +91,11 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// Whether hosts are added once the cluster is installed.
+    fn grows(&self) -> bool {
+        self.plan.shape.hosts < self.plan.all_hosts()
+    }
+
     /// The user's own fault.
     fn fault(&self, index: u32) -> Option<Fault> {
         let mut faults = self.plan.strikes(index);

@@ -20,18 +20,19 @@ impl User {
         self.send(Method::POST, what, &json!({}), out);
     }
 
-    /// Has one added host after the other installed, as soon as all of them can be.
+    /// Has one added host after the other installed, as soon as all of them can be, unless someone else does.
     pub(super) fn add(&mut self, context: &Context<'_>, quiet: bool, out: &mut ActionSink) {
         let wanted = context.plan.all_hosts() - context.plan.shape.hosts;
         let known = |state| self.look.hosts.get(&state).copied().unwrap_or_default();
         let started = self.added.unwrap_or_default();
-        if started < wanted && known(HostStatus::Known) + started >= wanted {
+        let installs = !context.plan.hosts_only;
+        if installs && started < wanted && known(HostStatus::Known) + started >= wanted {
             let place = context.plan.shape.hosts + started;
             match context.plan.shape.build(place) {
                 Build::ControlPlane => self.patch_host(place, context, &json!({"host_role": "master"}), out),
                 Build::Worker | Build::Arbiter => self.install_host(place, context, out),
             }
-        } else if known(HostStatus::AddedToExistingCluster) >= wanted || quiet {
+        } else if known(HostStatus::AddedToExistingCluster) >= wanted || (installs && quiet) {
             self.end(None, out);
         } else {
             self.poll_later(context, out);

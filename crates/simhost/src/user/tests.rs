@@ -168,3 +168,22 @@ fn hosts_are_added_one_after_the_other() {
     assert_eq!(bench.sees("adding-hosts", "added-to-existing-cluster"), None);
     assert!(bench.user.trouble.is_none());
 }
+
+#[test]
+fn hosts_come_when_someone_else_opens_the_cluster_and_are_installed_by_them() {
+    let mut bench = Bench::of(Shape { added_workers: 1, ..Shape::of(Topology::Compact) });
+    bench.plan.hosts_only = true;
+    let mut bench = bench.create();
+    for (status, host) in [("ready", "known"), ("installed", "installed")] {
+        assert!(bench.sees(status, host).unwrap().0.starts_with("GET"));
+        assert_eq!(bench.user.added, None);
+    }
+    assert!(bench.sees("adding-hosts", "installed").unwrap().0.starts_with("GET"));
+    assert_eq!(bench.user.added, Some(0));
+    let patient = bench.now + 2 * bench.plan.settle;
+    while bench.now < patient {
+        assert!(bench.sees("adding-hosts", "known").unwrap().0.starts_with("GET"));
+    }
+    assert_eq!(bench.sees("adding-hosts", "added-to-existing-cluster"), None);
+    assert!(bench.user.trouble.is_none());
+}

@@ -1,7 +1,8 @@
 //! The death of a writer: what it acknowledged is there, what it began is there whole or not at all, and no work is stuck.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader};
+use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 use assisted_core::model::report::ReportKind;
@@ -57,6 +58,19 @@ async fn what_is_acknowledged_survives_a_kill(database: Database) {
         check_after_crash(&store, &reached).await;
         nothing_is_stuck(&store).await;
     }
+}
+
+/// A write to the log that a loss of power has torn.
+#[tokio::test]
+async fn what_is_torn_at_the_end_of_the_log_harms_nothing_before_it() {
+    let database = Database::sqlite();
+    let reached = write_until_killed(&database, WORKERS * 20);
+    let log = format!("{}-wal", database.address.strip_prefix("sqlite:").unwrap());
+    let mut log = OpenOptions::new().append(true).open(log).unwrap();
+    log.write_all(&rand::random::<[u8; 10_000]>()).unwrap();
+    let store = database.open().await;
+    check_after_crash(&store, &reached).await;
+    nothing_is_stuck(&store).await;
 }
 
 async fn check_after_crash(store: &Store, acknowledged: &BTreeMap<String, u64>) {

@@ -69,7 +69,8 @@ impl Authority {
             .with_root_certificates(roots)
             .with_no_client_auth();
 
-        let names = ["127.0.0.1", "localhost", "kubernetes.default.svc"].map(str::to_owned);
+        // The last is its own service: the first address of their range.
+        let names = ["127.0.0.1", "localhost", "kubernetes.default.svc", "172.30.0.1"].map(str::to_owned);
         let mut api = CertificateParams::new(names)?;
         api.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let mut admin = CertificateParams::new(Vec::new())?;

@@ -7,11 +7,13 @@
     reason = "helpers of tests are tests too"
 )]
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-use assisted_testkit::{IdentityProvider, ManagementController, built, tied};
+use assisted_testkit::{IdentityProvider, ManagementController, NameServer, built, tied};
 use serde_json::json;
 
 /// Where Node may be.
@@ -46,7 +48,17 @@ fn scenario(name: &str, env: &[(&str, &str)]) {
 
 #[test]
 fn an_installation_is_followed_live() {
-    scenario("live", &[]);
+    let server = NameServer::start("example.com").unwrap();
+    let (key, secret) = NameServer::KEY;
+    scenario(
+        "live",
+        &[
+            ("BASE_DNS_DOMAINS", "example.com:example.com/rfc2136"),
+            ("DNS_UPDATE_SERVER", &server.address()),
+            ("DNS_UPDATE_KEY", key),
+            ("DNS_UPDATE_KEY_SECRET", secret),
+        ],
+    );
 }
 
 #[test]
@@ -88,8 +100,33 @@ fn pages_are_for_everybody() {
     scenario("access", &[]);
 }
 
-/// From an empty list by the wizard to an installed cluster, and a host more.
+/// From an empty list by the wizard to an installed cluster, and a host more; another one is aborted, reset and deleted.
 #[test]
 fn everything_from_an_empty_list_to_a_second_day() {
     scenario("walk", &[]);
+}
+
+/// The documentation shows what the scenarios see: each picture that one of them takes is kept and shown, and no other.
+#[test]
+fn pictures_of_the_documentation_are_taken_by_these_tests() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let files = |folder: &str, end: &str| -> Vec<PathBuf> {
+        let entries = fs::read_dir(root.join(folder)).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths.filter(|path| path.extension().is_some_and(|found| found == end)).collect()
+    };
+    let named = |folder: &str, end: &str, before: &str, after: &str| -> BTreeSet<String> {
+        let texts = files(folder, end).into_iter().map(|path| fs::read_to_string(path).unwrap());
+        let names = texts.flat_map(|text| {
+            let rests = text.split(before).skip(1);
+            rests.map(|rest| rest.split(after).next().unwrap().to_owned()).collect::<Vec<_>>()
+        });
+        names.collect()
+    };
+    let taken = named("ui/tests", "mjs", "await picture('", "'");
+    let kept = files("docs/ui", "png").into_iter();
+    let kept = kept.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned());
+    assert!(taken.len() > 10, "{taken:?}");
+    assert_eq!(kept.collect::<BTreeSet<_>>(), taken);
+    assert_eq!(named("docs", "md", "](ui/", ".png"), taken);
 }

@@ -118,6 +118,8 @@ pub enum OperationId {
     GetImageState,
     GetOnClusterLayering,
     ReportOnClusterLayeringBuild,
+    UploadOnClusterLayeringLogs,
+    DownloadOnClusterLayeringLogs,
     GetMachineOSConfig,
     ListMachines,
     GetMachine,
@@ -125,6 +127,11 @@ pub enum OperationId {
     RemoveMachine,
     SwitchMachine,
     BootMachine,
+    GetClusterMirrorRegistry,
+    SetClusterMirrorRegistry,
+    GetInfraEnvMirrorRegistry,
+    SetInfraEnvMirrorRegistry,
+    ReadReleaseImage,
 }
 
 impl OperationId {

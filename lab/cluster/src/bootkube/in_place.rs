@@ -14,7 +14,7 @@ use tracing::info;
 use crate::cluster::BOOTSTRAP;
 use crate::control_plane::{DATA, names};
 use crate::files;
-use crate::machine_config::{Rendered, put_program};
+use crate::machine_config::{Rendered, put_program, with_inner};
 
 /// The file that the installer waits for.
 const MADE: &str = "/opt/openshift/master.ign";
@@ -25,8 +25,9 @@ const CREDENTIALS: &str = "/etc/kubernetes/bootstrap-secrets/kubeconfig";
 /// Most that is unpacked, in bytes.
 const LONGEST: u64 = 2 << 30;
 
-/// Writes the config of the node, with all that the cluster knows by now. Etcd must have ended.
-pub fn write(rendered: &Rendered) -> Result<()> {
+/// Writes the config of the node, with all that the cluster knows by now. Etcd must have ended. In image mode it is inside of another one:
+/// whoever lays the image onto the disk looks for its name there.
+pub fn write(rendered: &Rendered, image_mode: bool) -> Result<()> {
     let master = rendered.configs.get("master").context("a config of masters")?;
     let mut config: Config = serde_json::from_slice(master)?;
     put_program(&mut config)?;
@@ -35,6 +36,9 @@ pub fn write(rendered: &Rendered) -> Result<()> {
     config.add_file(CARRIED, 0o600, Resource::bytes(packed));
     let kubeconfig = files::read(Path::new(BOOTSTRAP).join(names::LOOPBACK))?;
     config.add_file(CREDENTIALS, 0o600, Resource::bytes(kubeconfig));
+    if image_mode {
+        config = with_inner(&config)?;
+    }
     files::write(MADE, 0o600, config.to_json()?)
 }
 
@@ -72,6 +76,20 @@ fn restore_to(carried: &Path, data: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_config_is_inside_of_another() {
+        use std::io::Read;
+        let mut config = Config::new("3.2.0");
+        config.add_file("/a", 0o644, Resource::bytes("x"));
+        let outer = with_inner(&config).unwrap();
+        assert!(outer.storage.files.is_empty());
+        let inner = &outer.ignition.config.merge[0];
+        assert_eq!(inner.compression.as_deref(), Some("gzip"));
+        let mut text = Vec::new();
+        GzDecoder::new(&inner.data().unwrap()[..]).read_to_end(&mut text).unwrap();
+        assert_eq!(text, config.to_json().unwrap());
+    }
 
     #[test]
     fn data_is_carried_over_once() {

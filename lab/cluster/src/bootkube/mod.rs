@@ -18,7 +18,7 @@ pub use hand_over::progress;
 pub use in_place::restore;
 pub use requests::{Nodes, Which, approve, approve_until_done as approve_requests};
 
-use crate::cluster::{BOOTSTRAP, Cluster, with_release};
+use crate::cluster::{BOOTSTRAP, Cluster, PULL_SECRET, with_release};
 use crate::control_plane::{ControlPlane, peer_url};
 use crate::kube_api::{Applier, client};
 use crate::lease::Lease;
@@ -56,7 +56,8 @@ pub async fn run(programs: ProgramRuntime) -> Result<()> {
     };
 
     let given = manifests::read(Path::new(BOOTSTRAP))?;
-    let rendered = render(&cluster, BOOTSTRAP, &given)?;
+    let image_mode = given.iter().any(|object| object["kind"] == "MachineOSConfig");
+    let rendered = render(&cluster, Path::new(BOOTSTRAP), Path::new(PULL_SECRET), &given)?;
     let made = rendered.objects.iter().cloned().chain([rendered.secret(), endpoints(&here)]);
     let mut applier = Applier::new(kube.clone());
     let work = async {
@@ -91,7 +92,7 @@ pub async fn run(programs: ProgramRuntime) -> Result<()> {
     // At once: a member that was removed ends, and must not be begun anew.
     etcd.stop().await;
     if cluster.is_single() {
-        in_place::write(&rendered)?;
+        in_place::write(&rendered, image_mode)?;
     }
     crate::files::write(DONE, 0o644, "")?;
     info!("the temporary control plane has done its part");

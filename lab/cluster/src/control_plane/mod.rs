@@ -276,6 +276,24 @@ pub const KUBELET: &str = "auth/kubeconfig-kubelet";
 /// The administrator's from outside of the cluster.
 pub const PUBLIC: &str = "auth/kubeconfig-public";
 
+/// What machines of a role have of the bootstrap host's certificates, keys and credentials, by name below its folder. Masters have all that
+/// any role has.
+pub fn parts(role: &str) -> Vec<String> {
+    let mut all = vec![names::ROOT.to_owned(), KUBELET.to_owned(), format!("{}.crt", names::CLIENTS)];
+    if role != "worker" {
+        all.extend([names::KUBECONFIG, names::LOOPBACK].map(str::to_owned));
+        // Operators would hand them over through the cluster, where there were some.
+        for name in
+            [names::API, names::CONFIG_SERVER, names::CLIENTS, names::KUBELETS, names::TOKENS, names::ETCD]
+        {
+            all.extend(["crt", "key"].map(|end| format!("{name}.{end}")));
+        }
+    }
+    all.sort();
+    all.dedup();
+    all
+}
+
 /// The address of the API as a service.
 fn first(cluster: &Cluster) -> Result<IpAddr> {
     let network: ipnet::IpNet = cluster.services().parse()?;

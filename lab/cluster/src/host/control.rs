@@ -48,6 +48,10 @@ pub async fn systemctl(args: &[&str]) -> Result<i32> {
             print_response(ask(&Request::Restart { units: running }).await?)
         }
         "restart" => print_response(ask(&Request::Restart { units: units() }).await?),
+        "reboot" => {
+            options(&[])?;
+            print_response(ask(&Request::Reboot { after: Duration::ZERO }).await?)
+        }
         "stop" => print_response(ask(&Request::Stop { units: units() }).await?),
         "is-active" => {
             options(&["--quiet"])?;

@@ -1,6 +1,6 @@
 //! `ostree container image deploy`, where there is no ostree system: the image comes from its registry by the real skopeo, which proves
 //! each of its parts, is laid out in the folder of a deployment, and becomes what the machine starts from. What was there before stays
-//! as the second entry.
+//! as the second entry. A system that runs deploys onto its own disk as well, and starts in it next.
 
 use std::io::{BufReader, Read};
 use std::path::{Component, Path, PathBuf};
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use flate2::read::GzDecoder;
 use serde::Deserialize;
 
-use super::partitions::{DEPLOYMENTS, STOCK, must};
+use super::partitions::{DEPLOYMENTS, STOCK, must, of_own_disk};
 use crate::files;
 
 const FETCHED: &str = "/var/tmp/lab-ostree";
@@ -73,7 +73,10 @@ pub async fn run(args: &[&str]) -> Result<i32> {
     }
     let (from, to) = (format!("docker://{}", wish.image), format!("dir:{FETCHED}"));
     must("skopeo", &["copy", "--preserve-digests", "--src-authfile", &wish.auth, &from, &to]).await?;
-    let sysroot = Path::new(&wish.sysroot);
+    let (sysroot, boot) = match wish.sysroot.as_str() {
+        "/" => (of_own_disk("root"), of_own_disk("boot")),
+        mounted => (PathBuf::from(mounted), Path::new(mounted).join("boot")),
+    };
     let name = format!("{digest}.0");
     let deployment = sysroot.join(DEPLOYMENTS).join(&name);
     if deployment.exists() {
@@ -91,11 +94,10 @@ pub async fn run(args: &[&str]) -> Result<i32> {
     files::write(sysroot.join(DEPLOYMENTS).join(format!("{name}.origin")), 0o644, origin)?;
     for (number, own, kargs) in [(2, name.as_str(), wish.kargs.join(" ")), (1, STOCK, String::new())] {
         let entry = format!("title lab {own}\nversion {number}\noptions {kargs} ostree={own}\n");
-        let path = format!("boot/loader/entries/ostree-{number}.conf");
-        files::write(sysroot.join(path), 0o644, entry)?;
+        files::write(boot.join(format!("loader/entries/ostree-{number}.conf")), 0o644, entry)?;
     }
     // The boot loader's default.
-    files::write(sysroot.join("boot/loader/default"), 0o644, &name)?;
+    files::write(boot.join("loader/default"), 0o644, &name)?;
     Ok(0)
 }
 

@@ -22,6 +22,11 @@ pub const STOCK: &str = "stock.0";
 pub const DEPLOYMENTS: &str = "ostree/deploy/rhcos/deploy";
 const VAR: &str = "ostree/deploy/rhcos/var";
 
+/// The folder that a partition of this machine's own disk is.
+pub fn of_own_disk(name: &str) -> PathBuf {
+    Path::new(FOLDERS).join(name)
+}
+
 fn has_folders() -> bool {
     Path::new(FOLDERS).is_dir()
 }
@@ -90,7 +95,7 @@ pub async fn mount(args: &[&str]) -> Result<i32> {
 fn folder(device: &str) -> Option<PathBuf> {
     let number: u32 = device.strip_prefix("/dev/vdx")?.parse().ok()?;
     let (_, name, _) = ALL.iter().find(|(own, ..)| *own == number)?;
-    name.map(|name| Path::new(FOLDERS).join(name))
+    name.map(of_own_disk)
 }
 
 /// This computer's own program of a name, with what it says.

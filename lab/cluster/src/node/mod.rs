@@ -1,6 +1,7 @@
 //! A node of the cluster: it asks for its certificates, says that it lives, and runs the few pods of an installation. On
 //! control-plane hosts it is the control plane's keeper, too.
 
+mod configs;
 mod join;
 mod kubelet;
 pub mod master;
@@ -71,6 +72,7 @@ async fn be(node: Node) -> Result<()> {
     let serving = join::serving(&node, &kube);
     tokio::select! {
         () = status::keep(&node, &kube) => Ok(()),
+        () = configs::follow(&node, &kube) => Ok(()),
         () = pods::run(&node, &kube) => Ok(()),
         done = async { kubelet::serve(serving.await).await } => done,
     }

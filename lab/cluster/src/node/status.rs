@@ -83,9 +83,18 @@ fn own_labels(variables: &str) -> Vec<(&str, &str)> {
 
 /// The image that this machine has started from, where it did from one.
 fn booted() -> Option<String> {
-    let origin = files::text("/run/ostree-origin").ok()?;
+    let origin = origin(Path::new("/sysroot"), &files::text("/proc/cmdline").ok()?)?;
     let line = origin.lines().find_map(|line| line.strip_prefix("container-image-reference="))?;
     line.strip_prefix("ostree-unverified-registry:").map(str::to_owned)
+}
+
+/// Where the deployment that a kernel was started with has come from, as ostree keeps it beside the deployment.
+fn origin(sysroot: &Path, command_line: &str) -> Option<String> {
+    let target = command_line.split_whitespace().find_map(|word| word.strip_prefix("ostree=/"))?;
+    let deployment = std::fs::canonicalize(sysroot.join(target)).ok()?;
+    let mut name = deployment.file_name()?.to_owned();
+    name.push(".origin");
+    files::text(deployment.with_file_name(name)).ok()
 }
 
 /// Says again and again that the node lives.
@@ -166,6 +175,23 @@ async fn renew(node: &Node, kube: &Client) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_a_deployment_has_come_from() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let at = |path: &str| dir.path().join(path);
+        for folder in ["ostree/boot.1.1/rhcos/00", "ostree/deploy/rhcos/deploy/11.0"] {
+            std::fs::create_dir_all(at(folder)).unwrap();
+        }
+        symlink("boot.1.1", at("ostree/boot.1")).unwrap();
+        symlink("../../../deploy/rhcos/deploy/11.0", at("ostree/boot.1.1/rhcos/00/0")).unwrap();
+        files::write(at("ostree/deploy/rhcos/deploy/11.0.origin"), 0o644, "[origin]\n").unwrap();
+        let line = "ignition.platform.id=metal ostree=/ostree/boot.1/rhcos/00/0 root=LABEL=root";
+        assert_eq!(origin(dir.path(), line).as_deref(), Some("[origin]\n"));
+        assert_eq!(origin(dir.path(), "root=LABEL=root"), None);
+        assert_eq!(origin(dir.path(), "ostree=/ostree/boot.0/rhcos/00/0"), None);
+    }
 
     #[test]
     fn labels_that_a_node_is_told() {

@@ -1,6 +1,7 @@
 //! What only one of the control-plane hosts does: pods are given to nodes, and the cluster's operators say how far they
 //! are. Nobody operates anything here: each says what follows from the nodes that are ready.
 
+mod configs;
 mod objects;
 mod olm;
 mod os_images;
@@ -59,7 +60,12 @@ async fn pass(
     if let Err(error) = olm::bring(&node.outcomes, kube, applier, brought).await {
         warn!(error = format!("{error:#}"), "operators of subscriptions have to wait");
     }
-    if let Err(error) = os_images::seed(kube).await {
+    let images = async {
+        os_images::render(kube).await?;
+        os_images::seed(kube).await?;
+        Box::pin(configs::roll_out(kube)).await
+    };
+    if let Err(error) = images.await {
         warn!(error = format!("{error:#}"), "images of nodes have to wait");
     }
     objects::report(&node.cluster, &nodes, kube, applier, reported).await

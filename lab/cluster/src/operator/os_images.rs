@@ -1,30 +1,119 @@
 //! Images that come with a MachineOSConfig become the pool's own: its status names the image, the annotation goes, and each node that
-//! has started from it says so. Nothing is built here: what comes without an image stays as it is.
+//! has started from it says so. A MachineConfig that names another image than the pool's configuration does makes it a new one. Nothing is
+//! built here: what comes without an image stays as it is.
 
-use anyhow::Result;
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use assisted_base::hex;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Node;
-use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::{Node, Secret};
+use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use tracing::info;
 
-use crate::os_image::{BOOTED, BUILT};
+use crate::foundation::{MACHINE_CONFIG_NAMESPACE, ROLE};
+use crate::machine_config::{SECRET, with_image};
+use crate::os_image::{API, BOOTED, BUILT, COMPONENT};
 
 const PREFIX: &str = "machineconfiguration.openshift.io/";
+pub(super) const RENDERED: &str = "rendered-";
+
+pub(super) fn all(kube: &Client, kind: &str, plural: &str) -> Api<DynamicObject> {
+    let kind = GroupVersionKind::gvk("machineconfiguration.openshift.io", "v1", kind);
+    Api::all_with(kube.clone(), &ApiResource::from_gvk_with_plural(&kind, plural))
+}
+
+/// One pass over all pools: where MachineConfigs name another image than a pool's configuration does, the pool gets a new one.
+pub async fn render(kube: &Client) -> Result<()> {
+    let configs = all(kube, "MachineConfig", "machineconfigs");
+    let pools = all(kube, "MachineConfigPool", "machineconfigpools");
+    let known = configs.list(&ListParams::default()).await?.items;
+    for role in ["master", "worker"] {
+        let Some(image) = named(&known, role) else { continue };
+        let Some(pool) = pools.get_opt(role).await? else { continue };
+        let name = pool.data["spec"]["configuration"]["name"].as_str().unwrap_or_default();
+        let Some(rendered) = known.iter().find(|config| config.name_any() == name) else { continue };
+        if rendered.data["spec"]["osImageURL"] == image.as_str() {
+            continue;
+        }
+        let digest = Sha256::new_with_prefix(name).chain_update(&image).finalize();
+        let new = format!("{RENDERED}{role}-{}", hex::encode(&digest[..16]));
+        let mut spec = rendered.data["spec"].clone();
+        spec["osImageURL"] = json!(image);
+        let config = with_image(&served(kube, role).await?, &new, &image)?;
+        put(kube, role, &new, &spec, &config).await?;
+        let status = json!({"status": {"configuration": {"name": new}}});
+        pools.patch_status(role, &PatchParams::default(), &Patch::Merge(status)).await?;
+        info!(role, new, image, "rendered anew");
+    }
+    Ok(())
+}
+
+/// The config that a role's machines are given.
+pub(super) async fn served(kube: &Client, role: &str) -> Result<Vec<u8>> {
+    let secrets = Api::<Secret>::namespaced(kube.clone(), MACHINE_CONFIG_NAMESPACE);
+    let mut data = secrets.get(SECRET).await?.data.unwrap_or_default();
+    let ByteString(config) = data.remove(role).context("no config is served for the pool")?;
+    Ok(config)
+}
+
+/// Makes a configuration the one that a pool is to have: it is there, it is served, and then the pool names it.
+pub(super) async fn put(kube: &Client, role: &str, name: &str, spec: &Value, config: &[u8]) -> Result<()> {
+    let object = json!({
+        "apiVersion": API, "kind": "MachineConfig", "metadata": {"name": name, "labels": {ROLE: role}}, "spec": spec,
+    });
+    create(&all(kube, "MachineConfig", "machineconfigs"), object).await?;
+    // Whoever is told of it by the pool finds it served.
+    let secrets = Api::<Secret>::namespaced(kube.clone(), MACHINE_CONFIG_NAMESPACE);
+    let patch = Patch::Merge(json!({"data": {role: STANDARD.encode(config)}}));
+    secrets.patch(SECRET, &PatchParams::default(), &patch).await?;
+    let spec = Patch::Merge(json!({"spec": {"configuration": {"name": name}}}));
+    all(kube, "MachineConfigPool", "machineconfigpools").patch(role, &PatchParams::default(), &spec).await?;
+    Ok(())
+}
+
+/// The image that a role's MachineConfigs name: the last one by its name has the say.
+fn named(configs: &[DynamicObject], role: &str) -> Option<String> {
+    let own = configs.iter().filter(|config| {
+        config.labels().get(ROLE).is_some_and(|of| of == role) && !config.name_any().starts_with(RENDERED)
+    });
+    let images = own.filter_map(|config| {
+        Some((config.name_any(), config.data["spec"]["osImageURL"].as_str()?.to_owned()))
+    });
+    images.collect::<BTreeMap<_, _>>().into_values().next_back()
+}
+
+/// Creates an object, unless it is there.
+async fn create(objects: &Api<DynamicObject>, object: Value) -> Result<()> {
+    match objects.create(&PostParams::default(), &serde_json::from_value(object)?).await {
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+        made => Ok(made.map(drop)?),
+    }
+}
 
 /// One pass over all pools.
 pub async fn seed(kube: &Client) -> Result<()> {
-    let kind = GroupVersionKind::gvk("machineconfiguration.openshift.io", "v1", "MachineOSConfig");
-    let resource = ApiResource::from_gvk_with_plural(&kind, "machineosconfigs");
-    let configs = Api::<DynamicObject>::all_with(kube.clone(), &resource);
+    let configs = all(kube, "MachineOSConfig", "machineosconfigs");
     for config in configs.list(&ListParams::default()).await?.items {
         let name = config.name_any();
         let image = match seeded(&config.data) {
             Some(image) => image,
             None => {
                 let Some(image) = config.annotations().get(BUILT).cloned() else { continue };
+                let pool = config.data["spec"]["machineConfigPool"]["name"].as_str().unwrap_or_default();
+                let own = json!({
+                    "apiVersion": API, "kind": "MachineConfig",
+                    "metadata": {"name": format!("{COMPONENT}{pool}"), "labels": {ROLE: pool}},
+                    "spec": {"osImageURL": image},
+                });
+                create(&all(kube, "MachineConfig", "machineconfigs"), own).await?;
                 let status = json!({"status": {
                     "currentImagePullSpec": image, "observedGeneration": config.metadata.generation.unwrap_or(1),
                     "conditions": [{

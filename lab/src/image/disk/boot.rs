@@ -5,10 +5,15 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use crate::image::{Building, ImageError, arguments, efi};
+use crate::image::{Building, ImageError, Kind, arguments, efi};
 
 /// GRUB's file on the boot partition.
 pub(in crate::image) const GRUB: &str = include_str!("../../../image/disk/grub.cfg");
+
+/// The same where ostree writes the entries.
+const OSTREE_GRUB: &str = include_str!("../../../image/ostree/grub.cfg");
+/// What stands there for the arguments of every entry.
+const ARGUMENTS: &str = "LAB_ARGUMENTS";
 
 /// Modules that GRUB needs to find its own folder on the disk. The kernel's loader must not be among them: `grub.cfg`
 /// tells why.
@@ -54,6 +59,11 @@ pub(in crate::image) fn entry() -> String {
     )
 }
 
+/// GRUB's file where ostree writes the entries. They begin with what ostree was told; the rest, which is the machine's, is GRUB's to add.
+pub(in crate::image) fn ostree_grub() -> String {
+    OSTREE_GRUB.replace(ARGUMENTS, &format!("root=LABEL=root rw {}", arguments::COMMON))
+}
+
 /// The two parts of GRUB that BIOS machines start.
 pub(super) struct Loaders {
     first: PathBuf,
@@ -62,12 +72,16 @@ pub(super) struct Loaders {
 
 /// Lays out `boot`, the boot partition's files.
 pub(super) fn partition(building: &Building) -> Result<Loaders, ImageError> {
-    building.write("boot/loader/entries/lab.conf", entry())?;
-    building.write("boot/grub2/grub.cfg", GRUB)?;
     // Its being there makes a start the first one.
     building.write("boot/ignition.firstboot", "")?;
-    for (from, to) in [("vmlinuz", "vmlinuz"), ("initrd.dracut", "initrd.img")] {
-        copy(&building.path(from), &building.write(&format!("boot/lab/{to}"), "")?)?;
+    if building.kind == Kind::Ostree {
+        building.write("boot/grub2/grub.cfg", ostree_grub())?;
+    } else {
+        building.write("boot/loader/entries/lab.conf", entry())?;
+        building.write("boot/grub2/grub.cfg", GRUB)?;
+        for (from, to) in [("vmlinuz", "vmlinuz"), ("initrd.dracut", "initrd.img")] {
+            copy(&building.path(from), &building.write(&format!("boot/lab/{to}"), "")?)?;
+        }
     }
     for format in ["i386-pc", "x86_64-efi"] {
         let package = Path::new(PACKAGE).join(format);
@@ -131,6 +145,10 @@ mod tests {
         for key in keys {
             assert!(GRUB.contains(&format!("\nfunction {key} {{ ")), "{key}");
         }
+        for key in ["title", "version", "options", "linux", "initrd"] {
+            assert!(OSTREE_GRUB.contains(&format!("\nfunction {key} {{ ")), "{key}");
+        }
+        assert!(ostree_grub().contains("linux $2 $3 root=LABEL=root rw "), "{}", ostree_grub());
         // What begins the block where consoles are set.
         assert!(GRUB.contains("\n# CONSOLE-SETTINGS-START\n") && GRUB.contains("\n# CONSOLE-SETTINGS-END\n"));
     }

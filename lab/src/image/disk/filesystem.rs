@@ -1,5 +1,5 @@
 //! ext4 images, the same bytes each time: made from a packed copy of their files, in which every date is fixed, also those
-//! that nobody can set in a folder.
+//! that nobody can set in a folder. Those of XFS, where what lays images onto disks asks for it, are the same but for dates.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,35 @@ pub(super) fn of_dir(building: &Building, name: &str, uuid: &str, mib: u64) -> R
     of_packed(building, &mut squash, name, uuid, mib)
 }
 
+/// How many bytes the files of a folder fill.
+pub(super) fn size(building: &Building, folder: &str) -> Result<u64, ImageError> {
+    let mut count = building.tools.command("du")?;
+    let told = building.tools.output(count.args(["--summarize", "--block-size=1"]).arg(folder))?;
+    let bytes = told.split_whitespace().next().and_then(|bytes| bytes.parse().ok());
+    bytes.ok_or_else(|| ImageError::io(&building.path(folder), std::io::ErrorKind::InvalidData.into()))
+}
+
+/// Makes `NAME.xfs` of so many MiB with what is in a folder, links and owners as they are there.
+pub(super) fn xfs(
+    building: &Building,
+    folder: &str,
+    name: &str,
+    uuid: &str,
+    mib: u64,
+) -> Result<PathBuf, ImageError> {
+    let image = building.path(&format!("{name}.xfs"));
+    let file = File::create(&image).map_err(|error| ImageError::io(&image, error))?;
+    file.set_len(mib << 20).map_err(|error| ImageError::io(&image, error))?;
+    drop(file);
+    let mut format = building.tools.command("mkfs.xfs")?;
+    building.tools.finish(format.args(["-q", "-L", name, "-m", &format!("uuid={uuid}")]).arg(&image))?;
+    let files = Mounted::new(building, &image, &building.path(&format!("{name}.files")), "loop")?;
+    let mut copy = building.tools.command("cp")?;
+    building.tools.finish(copy.arg("--archive").arg(format!("{folder}/.")).arg(&files.at))?;
+    files.unmount()?;
+    Ok(image)
+}
+
 fn of_packed(
     building: &Building,
     squash: &mut Command,
@@ -38,7 +67,7 @@ fn of_packed(
     squash.args(["-comp", "lz4", "-no-progress", "-reproducible"]);
     building.tools.finish(squash)?;
     let packed = building.path(&format!("{name}.packed"));
-    let files = Mounted::new(building, &packed, &building.path(&format!("{name}.files")))?;
+    let files = Mounted::new(building, &packed, &building.path(&format!("{name}.files")), "loop,ro")?;
     let image = building.path(&format!("{name}.ext4"));
     let mut format = building.tools.command("mke2fs")?;
     format.args(["-q", "-t", "ext4", "-L", name, "-U", uuid, "-O", "^metadata_csum_seed,^orphan_file"]);
@@ -59,10 +88,10 @@ struct Mounted<'a> {
 }
 
 impl<'a> Mounted<'a> {
-    fn new(building: &'a Building<'a>, image: &Path, at: &Path) -> Result<Self, ImageError> {
+    fn new(building: &'a Building<'a>, image: &Path, at: &Path, options: &str) -> Result<Self, ImageError> {
         std::fs::create_dir_all(at).map_err(|error| ImageError::io(at, error))?;
         let mut mount = building.tools.command("mount")?;
-        building.tools.finish(mount.args(["-o", "loop,ro"]).arg(image).arg(at))?;
+        building.tools.finish(mount.args(["-o", options]).arg(image).arg(at))?;
         Ok(Self { building, at: at.to_owned(), mounted: true })
     }
 

@@ -14,8 +14,8 @@ use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::{Building, ImageError, recipe};
-pub(super) use boot::{GRUB, entry};
+use super::{Building, ImageError, Kind, recipe};
+pub(super) use boot::{GRUB, entry, ostree_grub};
 
 /// Where coreos-installer finds the description in the live system.
 pub(super) const DESCRIPTION: &str = "usr/lib/coreos-installer/osmet/metal.osmet";
@@ -35,6 +35,8 @@ type Partition = (&'static str, &'static str, &'static str, u64);
 const DATA: &str = "0FC63DAF-8483-4772-8E79-3D69D8477DE4";
 /// As on CoreOS the same on every machine: disks are told apart by other things.
 const DISK_ID: &str = "00000000-0000-4000-a000-000000000001";
+/// What ostree has made for the root, as files.
+const SYSROOT: &str = "sysroot";
 const BOOT_ID: &str = "96d15588-3596-4b3c-adca-a2ff7279ea63";
 const ROOT_ID: &str = "910678ff-f77e-4a7d-8d53-86f2ac47a823";
 
@@ -64,14 +66,20 @@ pub(super) fn layout() -> String {
     format!("{}{BOOT_ID}{ROOT_ID}{DESCRIPTION}", table(0))
 }
 
-/// Makes `metal.osmet` of the disk with the system in `root.tar`, and adds it there for the live system.
+/// Makes `metal.osmet` of the disk with the system in `root.tar`, or with what ostree has made of it, and adds it there for the live system.
 pub(super) fn make(building: &Building, installer: &Path) -> Result<(), ImageError> {
     let disk = building.path("metal.raw");
     let files = building.path("root.tar");
-    let bytes = std::fs::metadata(&files).map_err(|error| ImageError::io(&files, error))?.len();
+    let bytes = match building.kind {
+        Kind::Plain => std::fs::metadata(&files).map_err(|error| ImageError::io(&files, error))?.len(),
+        Kind::Ostree => filesystem::size(building, SYSROOT)?,
+    };
     // Files fill whole blocks, and there are tables: what is too much only costs time when it is written.
     let root = (bytes + bytes / 8).div_ceil(MIB) + 96;
-    let system = filesystem::of_tar(building, &files, "root", ROOT_ID, root)?;
+    let system = match building.kind {
+        Kind::Plain => filesystem::of_tar(building, &files, "root", ROOT_ID, root)?,
+        Kind::Ostree => filesystem::xfs(building, SYSROOT, "root", ROOT_ID, root)?,
+    };
     let loaders = boot::partition(building)?;
     let boot = filesystem::of_dir(building, "boot", BOOT_ID, BOOT)?;
     let efi = boot::efi(building, EFI)?;

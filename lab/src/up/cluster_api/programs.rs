@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use assisted_lab_tools::wait::Wait;
 use assisted_lab_tools::{cluster_api, kubernetes};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -15,7 +16,6 @@ use super::provider::{NAMESPACE, PROVIDERS, Provider};
 use crate::network::{GATEWAY, Network, Running};
 use crate::up::hub::{DIR, OF_SERVICE, kubeconfig_of, kubeconfig_path};
 use crate::up::{Lab, LabError, Plan, tls, write_secret};
-use crate::wait::Wait;
 
 /// Where the core is asked.
 const WEBHOOKS: u16 = 9441;

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use assisted_lab_machines::image::Image;
-use assisted_lab_machines::wait::{Wait, child};
+use assisted_lab_machines::image::{Image, Kind};
+use assisted_lab_tools::wait::{Wait, child};
 use assisted_testkit::tied_program;
 
 /// How long a command may take; some fetch an image.
@@ -18,7 +18,7 @@ pub const INSTALLATION: Duration = Duration::from_secs(70 * 60);
 
 /// The image that `cargo xtask setup` has built.
 pub fn image() -> Image {
-    Image::find().unwrap()
+    Image::find(Kind::Plain).unwrap()
 }
 
 /// `coreos-installer` with arguments; it must succeed.

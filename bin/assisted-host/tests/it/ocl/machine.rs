@@ -196,28 +196,74 @@ impl Host {
         self.write(&format!("openshift/ocl/registry/{name}"), &text);
     }
 
-    /// What the generator hands to the builder.
-    pub(super) fn write_input(&self, user: &str) {
+    fn config(&self, pools: &Value) -> Value {
         let name = self.release.name();
-        let config = json!({
+        json!({
             "version": 1, "cluster_id": crate::ID, "cluster": "c", "domain": "d.example.com", "release_version": "4.21.3",
             "arch": "x86_64", "control_plane_count": 3,
             "registry": {"type": "Embedded", "host": "api-int.c.d.example.com", "port": self.port, "namespace": "ocl"},
             "bootstrap_ip": "192.168.10.11", "master_ips": ["192.168.10.11"], "vips": [],
             "images": {"mco": format!("{name}/lab/mco:1"), "docker_registry": format!("{name}/lab/registry:1")},
-            "pools": [{"name": "master", "mosc": "mosc-master.yaml", "location": "bootstrap"}],
+            "pools": pools,
             "bake_configs": true, "scratch": "Memory", "build_timeout_seconds": 900, "attempts": 2,
             "proxy": {"http": "", "https": "", "no": ""},
             "service": {"url": "http://127.0.0.1:1", "infra_env_id": crate::ID, "host_id": crate::ID},
-        });
-        self.write("openshift/ocl/config.json", &config.to_string());
-        let object = json!({
-            "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineOSConfig", "metadata": {"name": "master"},
-            "spec": {"machineConfigPool": {"name": "master"}, "imageBuilder": {"imageBuilderType": "Job"},
+        })
+    }
+
+    fn machine_os_config(pool: &str, user: &str) -> Value {
+        json!({
+            "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineOSConfig", "metadata": {"name": pool},
+            "spec": {"machineConfigPool": {"name": pool}, "imageBuilder": {"imageBuilderType": "Job"},
                 "renderedImagePushSpec": "registry.example.com/a/os:latest",
                 "containerFile": [{"containerfileArch": "NoArch", "content": user}]},
-        });
+        })
+    }
+
+    /// What the generator hands to the builder.
+    pub(super) fn write_input(&self, user: &str) {
+        let pools = json!([{"name": "master", "mosc": "mosc-master.yaml", "location": "bootstrap"}]);
+        self.write("openshift/ocl/config.json", &self.config(&pools).to_string());
+        let object = Self::machine_os_config("master", user);
         self.write("openshift/ocl/mosc-master.yaml", &object.to_string());
+    }
+
+    /// The same, where images go to a registry of the user's, which speaks plain HTTP, as the host's settings say; and what is to open it.
+    pub(super) fn write_external_input(&self, user: &str, registry: &str, auth: &str) {
+        let pools = json!([{"name": "master", "mosc": "mosc-master.yaml", "location": "bootstrap"}]);
+        let mut config = self.config(&pools);
+        config["registry"] = json!({"type": "External"});
+        self.write("openshift/ocl/config.json", &config.to_string());
+        let mut object = Self::machine_os_config("master", user);
+        object["spec"]["renderedImagePushSpec"] = json!(format!("{registry}/acme/os-master:latest"));
+        object["spec"]["renderedImagePushSecret"] = json!({"name": "push"});
+        self.write("openshift/ocl/mosc-master.yaml", &object.to_string());
+        let auths = json!({"auths": {registry: {"auth": auth}}});
+        self.write("openshift/ocl/secrets/push.json", &auths.to_string());
+        let plain = [self.release.name().as_str(), registry]
+            .map(|registry| format!("[[registry]]\nlocation = \"{registry}\"\ninsecure = true\n"));
+        self.write("containers/registries.conf", &plain.concat());
+    }
+
+    /// What a Job's pod brings to a builder on a control plane node, in the folder `shared/ocl`.
+    pub(super) fn write_node_input(&self, user: &str) {
+        let pools = json!([
+            {"name": "master", "mosc": "mosc-master.yaml", "location": "bootstrap"},
+            {"name": "worker", "mosc": "mosc-worker.yaml", "location": "control-plane"},
+        ]);
+        let baked = json!({"path": "/etc/baked", "mode": 420, "contents": {"source": "data:,yes"}});
+        let config = json!({"ignition": {"version": "3.2.0"}, "storage": {"files": [baked]}});
+        let base = self.read("mcc/bootstrap/base");
+        let spec = json!({"osImageURL": base.trim(), "config": config});
+        let rendered = json!({"metadata": {"name": "rendered-worker-1"}, "spec": spec});
+        let object = Self::machine_os_config("worker", user).to_string();
+        let files =
+            assisted_ocl::builder::pack(&self.config(&pools).to_string(), &object, &rendered, &[]).unwrap();
+        let folder = self.path("shared/ocl/input");
+        std::fs::create_dir_all(&folder).unwrap();
+        for (name, bytes) in files {
+            std::fs::write(folder.join(name), bytes).unwrap();
+        }
     }
 
     /// Forgets an earlier build, but for what the release has.

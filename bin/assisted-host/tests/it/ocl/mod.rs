@@ -2,6 +2,9 @@
 
 mod machine;
 
+use std::process::Command;
+
+use assisted_testkit::{Access, Auth, DockerRegistry};
 use machine::Host;
 
 const GOOD: &str = "FROM configs AS final\nRUN echo 4711 > /usr/share/ocl-nonce\n";
@@ -74,6 +77,21 @@ fn a_build_that_is_killed_in_each_state_goes_on() {
     assert!(events.lines().filter(|line| line.contains("\"building\"")).count() == 1, "{events}");
 }
 
+/// Killed in the middle of a step, whose programs go on without it for a while, it builds once more.
+#[test]
+fn a_builder_that_is_killed_in_a_step_goes_on() {
+    let host = Host::new();
+    host.make_release();
+    host.write_input("FROM configs AS final\nRUN echo 4711 > /usr/share/ocl-nonce && sleep 10\n");
+    host.run(
+        "$OCL run 2> /shared/err & builder=$!\n\
+         for second in $(seq 300); do if grep -qs 'sleep 10' /opt/openshift/ocl/state/status.json; then break; fi; sleep 1; done\n\
+         grep -q 'sleep 10' /opt/openshift/ocl/state/status.json\nkill -9 $builder\nfails wait $builder\n$OCL run 2> /shared/err\n",
+    );
+    let status = host.status();
+    assert_eq!(status["builds"][0]["state"], "Ready", "{status:#}");
+}
+
 /// The power fails in mid-build: what was in memory is gone, and the build begins anew where that is needed.
 #[test]
 fn a_build_goes_on_after_a_power_cut() {
@@ -85,6 +103,111 @@ fn a_build_goes_on_after_a_power_cut() {
     }
     host.run("$OCL run\n");
     assert_eq!(host.status()["builds"][0]["state"], "Ready");
+}
+
+/// The same in each state, one after the other: what of it only memory held is made anew, as often as the power fails.
+#[test]
+fn everything_a_build_goes_on_after_a_power_cut_in_any_state() {
+    let host = Host::new();
+    host.make_release();
+    host.write_input(GOOD);
+    for state in STATES {
+        host.run(&dying_at(state));
+    }
+    host.run("fails env ASSISTED_DIE_AFTER='1 build rerendering' $OCL run 2> /dev/null\n");
+    host.run("$OCL run 2> /shared/err\n");
+    assert_eq!(host.status()["builds"][0]["state"], "Ready");
+}
+
+/// A control plane node has its registry by its own configuration: what is built there is added to it, and nothing else of the build stays.
+/// A builder that was killed goes on.
+#[test]
+fn a_control_plane_node_builds_for_workers() {
+    let host = Host::new();
+    host.make_release();
+    host.write_node_input(GOOD);
+    let port = host.port();
+    let script = format!(
+        "mkdir -p /etc/ocl-registry /var/lib/ocl-registry /var/lib/kubelet\ncp /opt/openshift/ocl/registry/* /etc/ocl-registry/\n\
+         rm -rf /opt/openshift/ocl\nmv /root/.docker/config.json /var/lib/kubelet/\n\
+         podman run --detach --name ocl-registry --net=host --security-opt=label=disable --volume /var/lib/ocl-registry:/var/lib/registry \
+         --volume /etc/ocl-registry:/etc/registry:ro --entrypoint /usr/bin/distribution $REGISTRY/lab/registry:1 serve /etc/registry/config-ro.yaml\n\
+         RUN='run --location control-plane --given /shared/ocl'\n\
+         for state in pulling-base pushing; do\n  fails env ASSISTED_DIE_AFTER=\"1 build $state\" $OCL $RUN 2> /shared/err\n  \
+         grep -q \"died after: build $state\" /shared/err\ndone\n\
+         $OCL $RUN 2> /shared/err\n$OCL $RUN 2> /shared/err\n$OCL status > /shared/status\n\
+         digest=$(sed -n 's/.*\"digest\": \"\\(.*\\)\".*/\\1/p' /shared/status)\n\
+         podman run --rm --net=host --authfile /var/lib/kubelet/config.json --entrypoint /bin/cat \
+         localhost:{port}/ocl/os-image-worker@$digest /usr/share/ocl-nonce /etc/baked\n\
+         podman container exists ocl-registry\nfails podman container exists ocl-build-rw\nfails grep ocl-scratch /proc/mounts\n\
+         fails test -e /var/lib/ocl-scratch\nfails test -e /opt/openshift/ocl/secrets\nfails test -e /opt/openshift/ocl/pass1\n\
+         test -s /var/log/ocl/Containerfile.worker\n\
+         $OCL replicate --given /shared/ocl --image api-int.c.d.example.com:{port}/ocl/os-image-worker@$digest 2> /shared/err\n\
+         grep -q \"\\\"ocl/os-image-worker\\\":\\\"$digest\\\"\" /etc/ocl-registry/wanted.json\n"
+    );
+    let told = host.run(&script);
+    assert!(told.contains("4711\nyes"), "{told}");
+    let status: serde_json::Value = serde_json::from_str(&host.read("shared/status")).unwrap();
+    let build = &status["builds"][0];
+    assert_eq!(
+        (build["pool"].as_str(), build["state"].as_str()),
+        (Some("worker"), Some("Ready")),
+        "{status:#}"
+    );
+    assert_eq!(build["rendered_machine_config"], "rendered-worker-1");
+    let image = build["image"].as_str().unwrap();
+    assert!(
+        image.starts_with(&format!("api-int.c.d.example.com:{port}/ocl/os-image-worker@sha256:")),
+        "{image}"
+    );
+}
+
+/// A registry of the user's is asked before the build whether it takes an upload with the secret of the MachineOSConfig. The image is pushed there,
+/// and named by the digest of that registry's own bytes; the host has no registry itself.
+#[test]
+fn an_image_goes_to_an_external_registry_that_takes_it() {
+    let host = Host::new();
+    host.make_release();
+    let images = host.path("external");
+    std::fs::create_dir(&images).unwrap();
+    let external =
+        DockerRegistry::start(&images, &Access { auth: Auth::Basic, ..Access::default() }).unwrap();
+    let registry = external.name();
+    // `reader:guessed`, and then the password that it has.
+    host.write_external_input(GOOD, &registry, "cmVhZGVyOmd1ZXNzZWQ=");
+    host.run("fails $OCL run 2> /shared/err\nfails grep ocl-scratch /proc/mounts\n");
+    let error = &host.status()["builds"][0]["error"];
+    assert_eq!(error["code"], "preflight", "{error}");
+    let why = format!("an image can't be pushed to {registry}/acme/os-master");
+    assert!(error["reason"].as_str().unwrap().contains(&why), "{error}");
+    let repositories = images.join("docker/registry/v2/repositories");
+    assert!(!repositories.join("acme/os-master/_manifests").exists(), "nothing was pushed");
+
+    host.reset();
+    host.write_external_input(GOOD, &registry, "cmVhZGVyOmh1bnRlcjI=");
+    let told = host.run(&format!(
+        "$OCL run 2> /shared/err\nfails podman container exists ocl-registry\n$OCL status > /shared/status\n\
+         image={registry}/acme/os-master@$(sed -n 's/.*\"digest\": \"\\(.*\\)\".*/\\1/p' /shared/status)\n\
+         fails podman pull --quiet --authfile /root/.docker/config.json $image\n\
+         podman pull --quiet --authfile /opt/openshift/ocl/secrets/push.json $image\n\
+         podman run --rm --net=host --entrypoint /bin/cat $image /usr/share/ocl-nonce /etc/baked\n\
+         $OCL stop\nfails grep ocl-scratch /proc/mounts\n"
+    ));
+    assert!(told.contains("4711\nyes"), "{told}");
+    let status = host.status();
+    let build = &status["builds"][0];
+    assert_eq!(build["state"], "Ready", "{status:#}");
+    let image = build["image"].as_str().unwrap();
+    let digest = image.strip_prefix(&format!("{registry}/acme/os-master@sha256:")).unwrap();
+    let blob = images.join(format!("docker/registry/v2/blobs/sha256/{}/{digest}/data", &digest[..2]));
+    let sum = Command::new("sha256sum").arg(blob).output().unwrap().stdout;
+    assert!(String::from_utf8_lossy(&sum).starts_with(digest), "{image}");
+    let tag = format!("acme/os-master/_manifests/tags/master-{}", &crate::ID[..12]);
+    assert!(repositories.join(tag).is_dir());
+    for folder in ["mcc/bootstrap", "openshift/manifests"] {
+        assert!(host.read(&format!("{folder}/09-ocl-osimageurl-master.yaml")).contains(image));
+        assert!(host.read(&format!("{folder}/ocl-machineosconfig-master.yaml")).contains(image));
+    }
 }
 
 struct Case {

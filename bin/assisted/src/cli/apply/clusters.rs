@@ -4,8 +4,9 @@ use assisted_client::Client;
 use assisted_console::Failure;
 use assisted_kubeapi::SyncError;
 use assisted_wire::cluster::{Cluster, ClusterKind, ClusterStatus};
-use assisted_wire::cluster_params::IgnoredValidations;
+use assisted_wire::cluster_params::{ClusterCreateParams, IgnoredValidations};
 use assisted_wire::manifest::{CreateManifestParams, ManifestFolder};
+use assisted_wire::version::ReleaseImageParams;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -23,6 +24,12 @@ const CHANGEABLE: [ClusterStatus; 4] = [
     ClusterStatus::PendingForInput,
     ClusterStatus::AddingHosts,
 ];
+
+/// What the mirrors of a cluster or an infra-env are called where it is told what differs.
+pub const MIRRORS: &str = "mirror_registry";
+
+/// What the service says of a release image that nobody configured.
+const UNKNOWN_RELEASE: &str = "no release image has the URL";
 
 impl PlannedCluster<'_> {
     /// Creates or changes the cluster, which may be one of those that are there: the cluster, as it is then. In a dry run none that does not exist.
@@ -60,9 +67,10 @@ impl PlannedCluster<'_> {
             }
             None if mode.is_dry() => {
                 let action = Action::WouldBeCreated;
-                let details =
+                let mirrors = self.mirror_registry.iter().map(|_| MIRRORS.to_owned());
+                let manifests =
                     self.manifests.iter().map(|manifest| format!("manifest {}", manifest.file_name));
-                let details = details.collect();
+                let details = mirrors.chain(manifests).collect();
                 applied.push(Applied { object: self.object.clone(), action, id: None, details, differences });
                 return Ok(None);
             }
@@ -70,9 +78,7 @@ impl PlannedCluster<'_> {
                 Request::Import(params) => {
                     (client.import_cluster(params).await?, Action::Created, vec!["imported".to_owned()])
                 }
-                Request::Register(params) => {
-                    (client.register_cluster(params).await?, Action::Created, Vec::new())
-                }
+                Request::Register(params) => (register(client, params).await?, Action::Created, Vec::new()),
             },
         };
         if cluster.kind != ClusterKind::AddHostsCluster {
@@ -132,6 +138,14 @@ impl PlannedCluster<'_> {
             }
             changed.push("ignored validations".to_owned());
         }
+        if let Some(mirrors) = &self.mirror_registry
+            && client.cluster_mirror_registry(cluster.id).await? != *mirrors
+        {
+            if !mode.is_dry() {
+                client.set_cluster_mirror_registry(cluster.id, mirrors).await?;
+            }
+            changed.push(MIRRORS.to_owned());
+        }
         if self.manifests.is_empty() {
             return Ok(changed);
         }
@@ -158,5 +172,21 @@ impl PlannedCluster<'_> {
             changed.push(format!("manifest {}", manifest.file_name));
         }
         Ok(changed)
+    }
+}
+
+/// Registers a cluster. A release that the service does not know is read by it first; what it says of that is told if it can't.
+async fn register(client: &Client, params: &ClusterCreateParams) -> Result<Cluster, Failure> {
+    let refused = match client.register_cluster(params).await {
+        Err(error) if error.status() == Some(400) && error.to_string().contains(UNKNOWN_RELEASE) => error,
+        registered => return Ok(registered?),
+    };
+    let release =
+        ReleaseImageParams { url: params.ocp_release_image.clone(), pull_secret: params.pull_secret.clone() };
+    match client.read_release_image(&release).await {
+        Ok(_) => Ok(client.register_cluster(params).await?),
+        // Another service, or one that lets administrators alone do that.
+        Err(error) if matches!(error.status(), Some(403 | 404)) => Err(refused.into()),
+        Err(error) => Err(error.into()),
     }
 }

@@ -7,6 +7,7 @@ use assisted_wire::cluster::Cluster;
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::InfraEnv;
 
+use super::clusters::MIRRORS;
 use super::plan::PlannedInfraEnv;
 use super::report::{Action, Applied, Difference, Mode};
 use crate::cli::common::Context;
@@ -28,7 +29,7 @@ impl PlannedInfraEnv<'_> {
             None => self.existing(there, None)?,
         };
         let (mut details, mut differences) = (Vec::new(), Vec::new());
-        let (action, id) = match existing {
+        let (mut action, id) = match existing {
             Some(infra_env) => {
                 let update = self.spec.update(infra_env).map_err(wrong)?;
                 details.extend(update.changed.iter().map(|field| (*field).to_owned()));
@@ -58,6 +59,17 @@ impl PlannedInfraEnv<'_> {
                 (Action::creation(mode), id)
             }
         };
+        if let (Some(mirrors), Some(id)) = (&self.mirror_registry, id)
+            && context.client.infra_env_mirror_registry(id).await? != *mirrors
+        {
+            if !mode.is_dry() {
+                context.client.set_infra_env_mirror_registry(id, mirrors).await?;
+            }
+            if action == Action::Unchanged {
+                action = Action::change(mode);
+            }
+            details.push(MIRRORS.to_owned());
+        }
         details.extend(
             self.spec.without_effect().into_iter().map(|field| format!("{field} has no effect here")),
         );

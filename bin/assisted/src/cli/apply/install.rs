@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use assisted_console::Failure;
+use assisted_console::output::printable;
 use assisted_wire::cluster::{Cluster, ClusterKind, ClusterStatus};
 use assisted_wire::host::HostStatus;
 
@@ -11,6 +12,7 @@ use super::hosts::Hosts;
 use super::plan::PlannedCluster;
 use super::report::{Action, Mode};
 use crate::cli::common::Context;
+use crate::cli::progress;
 
 /// Between two looks.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -40,11 +42,12 @@ pub async fn when_ready(
     let wanted = planned.spec.hosts();
     let begin = Instant::now();
     let mut told: Option<Instant> = None;
-    loop {
+    let bar = progress::waiting();
+    let ended = loop {
         for applied in
             named.apply(context, Mode::Do).await?.iter().filter(|one| one.action == Action::Changed)
         {
-            report(&format!("{}: {}", applied.object, applied.details.join(", ")))?;
+            bar.suspend(|| report(&format!("{}: {}", applied.object, applied.details.join(", "))))?;
         }
         let now = context.client.get_cluster(cluster.id).await?;
         let hosts = now.hosts.as_deref().unwrap_or_default();
@@ -52,13 +55,13 @@ pub async fn when_ready(
         match now.status {
             ClusterStatus::Ready if i64::try_from(known) == Ok(wanted) => {
                 context.client.install_cluster(cluster.id).await?;
-                return report(&format!(
+                break format!(
                     "{}: the installation has begun; `assisted cluster watch {}` follows it",
                     planned.object, cluster.id
-                ));
+                );
             }
             ClusterStatus::Ready | ClusterStatus::Insufficient | ClusterStatus::PendingForInput => {}
-            other => return report(&format!("{}: the cluster is {other} already", planned.object)),
+            other => break format!("{}: the cluster is {other} already", planned.object),
         }
         let state = format!(
             "{} of {wanted} hosts are known; the cluster is {}: {}",
@@ -72,7 +75,8 @@ pub async fn when_ready(
                 cluster.id
             )));
         }
-        if told.is_none_or(|told| told.elapsed() >= TELL) {
+        // Where there is no terminal, a line now and then has to do.
+        if bar.is_hidden() && told.is_none_or(|told| told.elapsed() >= TELL) {
             report(&format!(
                 "{}: waiting since {} s, {} s at most: {state}",
                 planned.object,
@@ -81,8 +85,11 @@ pub async fn when_ready(
             ))?;
             told = Some(Instant::now());
         }
+        bar.set_message(printable(&state));
         tokio::time::sleep(INTERVAL).await;
-    }
+    };
+    bar.finish_and_clear();
+    report(&ended)
 }
 
 /// On standard error: the answer itself has been shown.

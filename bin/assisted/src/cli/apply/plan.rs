@@ -4,15 +4,16 @@ use assisted_console::Failure;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::labels::label;
 use assisted_crd::metal3::bare_metal_host::BareMetalHost;
-use assisted_kubeapi::SyncError;
 use assisted_kubeapi::cluster::{
     ClusterSpec, CustomManifest, Overrides, custom_manifests, install_of, overrides,
 };
 use assisted_kubeapi::host::HostSpec;
 use assisted_kubeapi::infra_env::InfraEnvSpec;
 use assisted_kubeapi::objects::Manifests;
+use assisted_kubeapi::{SyncError, mirrors};
 
 use assisted_wire::cluster_params::{ClusterCreateParams, ImportClusterParams};
+use assisted_wire::mirror_registry::MirrorRegistry;
 
 use super::report::named;
 
@@ -25,6 +26,8 @@ pub struct PlannedCluster<'a> {
     pub request: Request,
     pub manifests: Vec<CustomManifest>,
     pub overrides: Overrides,
+    /// Registries that stand in for others; none: whatever the cluster has.
+    pub mirror_registry: Option<MirrorRegistry>,
 }
 
 /// What makes a cluster.
@@ -40,6 +43,8 @@ pub struct PlannedInfraEnv<'a> {
     pub spec: InfraEnvSpec<'a>,
     /// The place of its cluster among the clusters; none when hosts wait in a pool.
     pub cluster: Option<usize>,
+    /// Registries that stand in for others; none: whatever the infra-env has.
+    pub mirror_registry: Option<MirrorRegistry>,
 }
 
 /// What is said of a host that registers with an infra-env.
@@ -78,9 +83,6 @@ impl<'a> Plan<'a> {
             let found = manifests.agent_cluster_install(namespace.unwrap_or_default(), install);
             let install = found
                 .ok_or_else(|| wrong(format!("AgentClusterInstall {install:?} is not among the files")))?;
-            if install.spec.mirror_registry_ref.is_some() {
-                return Err(wrong(mirror_registry("AgentClusterInstall")));
-            }
             let problem = |problem: SyncError| wrong(problem.to_string());
             let spec = ClusterSpec::resolve(deployment, install, manifests).map_err(problem)?;
             let request = if spec.installed() {
@@ -89,9 +91,11 @@ impl<'a> Plan<'a> {
                 // The service knows the version of the release that is named.
                 Request::Register(Box::new(spec.create("", None).map_err(problem)?))
             };
+            let mirror_registry = install.spec.mirror_registry_ref.as_ref();
             clusters.push(PlannedCluster {
                 spec,
                 request,
+                mirror_registry: mirrors(mirror_registry, manifests).map_err(problem)?,
                 manifests: custom_manifests(install, manifests).map_err(problem)?,
                 overrides: overrides(install).map_err(problem)?,
                 object: object.clone(),
@@ -129,9 +133,6 @@ fn infra_env<'a>(
     let namespace = infra_env.metadata.namespace.as_deref();
     let object = named("InfraEnv", namespace, infra_env.metadata.name.as_deref().unwrap_or_default());
     let wrong = |text: String| Failure::Usage(format!("{object}: {text}"));
-    if infra_env.spec.mirror_registry_ref.is_some() {
-        return Err(wrong(mirror_registry("InfraEnv")));
-    }
     let cluster = match &infra_env.spec.cluster_ref {
         None => None,
         Some(reference) => {
@@ -148,7 +149,8 @@ fn infra_env<'a>(
     let spec = InfraEnvSpec::resolve(infra_env, manifests).map_err(problem)?;
     // Whether all of it can be said in a request, before the first one is sent.
     spec.create(None).map_err(problem)?;
-    Ok(PlannedInfraEnv { spec, cluster, object: object.clone() })
+    let mirror_registry = mirrors(infra_env.spec.mirror_registry_ref.as_ref(), manifests).map_err(problem)?;
+    Ok(PlannedInfraEnv { spec, cluster, mirror_registry, object: object.clone() })
 }
 
 fn host<'a>(
@@ -172,11 +174,4 @@ fn host<'a>(
         ))
     })?;
     Ok(PlannedHost { spec, infra_env, object: object.clone() })
-}
-
-fn mirror_registry(kind: &str) -> String {
-    format!(
-        "mirrorRegistryRef can't be set over the REST API; give the service its mirrors (docs/configuration.md), and \
-         remove the field from the {kind}"
-    )
 }

@@ -105,7 +105,7 @@ pub async fn infra_env(client: &Client, files: &Manifests, config: &ClientConfig
     Ok(())
 }
 
-/// Imports the cluster that hosts are added to.
+/// Imports the cluster that hosts are added to, unless it is there: a step that failed behind the import is repeated.
 pub async fn import(client: &Client, files: &ImportFiles) -> Result<(), Failure> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -121,13 +121,22 @@ pub async fn import(client: &Client, files: &ImportFiles) -> Result<(), Failure>
     let endpoint = files.cluster_config_dir.join("worker-ignition-endpoint.json");
     let ignition_endpoint: Option<IgnitionEndpoint> =
         if endpoint.exists() { Some(json(&endpoint)?) } else { None };
-    let params = ImportClusterParams {
-        name: files.cluster_name.clone(),
-        api_vip_dnsname: files.cluster_api_vip_dns_name.clone(),
-        openshift_version: String::new(),
-        openshift_cluster_id: files.cluster_id.0,
+    let own = ClusterFilter {
+        openshift_cluster_id: Some(files.cluster_id.to_string()),
+        ..ClusterFilter::default()
     };
-    let cluster = client.import_cluster(&params).await?;
+    let cluster = match client.list_clusters(&own).await?.into_iter().next() {
+        Some(cluster) => cluster,
+        None => {
+            let params = ImportClusterParams {
+                name: files.cluster_name.clone(),
+                api_vip_dnsname: files.cluster_api_vip_dns_name.clone(),
+                openshift_version: String::new(),
+                openshift_cluster_id: files.cluster_id.0,
+            };
+            client.import_cluster(&params).await?
+        }
+    };
     let update = ClusterUpdateParams {
         user_managed_networking: Some(config.networking.user_managed_networking),
         ignition_endpoint,

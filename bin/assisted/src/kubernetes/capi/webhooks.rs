@@ -8,9 +8,10 @@ use assisted_capi::webhook::{self, Options};
 use assisted_kubeapi::webhook_server::target::Target;
 use assisted_kubeapi::webhook_server::tls::Protocols;
 use clap::Args;
-use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+
+use crate::listener::bind;
 
 /// How webhooks are served.
 #[derive(Args, Debug)]
@@ -60,8 +61,7 @@ impl Webhooks {
             cipher_suites: cipher_suites.unwrap_or_default(),
         });
         let address = SocketAddr::new(self.webhook_bind_address, self.webhook_port);
-        let listener =
-            TcpListener::bind(address).await.with_context(|| format!("can't listen on {address}"))?;
+        let listener = bind(address).await.with_context(|| format!("can't listen on {address}"))?;
         // For whoever started it on a free port.
         let address = listener.local_addr()?;
         tracing::info!(%address, "serving webhooks");

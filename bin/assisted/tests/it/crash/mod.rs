@@ -1,9 +1,9 @@
 //! Installations while the service, its database or its disk fail: they go on to the end all the same.
 
-mod balancer;
 mod database;
 mod disk;
 mod failpoint;
+mod power;
 mod replicas;
 mod three_replicas;
 

@@ -2,15 +2,15 @@
 //! the installer program of a release. One after the other is killed, again and again.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use assisted_base::http::Trust;
 use assisted_blob::{Blob, Key, S3};
 use assisted_testkit::oci::{self, OPENSHIFT_INSTALL};
-use assisted_testkit::{Access, AwsServer, DockerRegistry, Postgres};
+use assisted_testkit::{Access, AwsServer, Balancer, DockerRegistry, Postgres};
 use serde_json::Value;
 
-use super::balancer::Balancer;
 use super::{Process, Site, turn};
 use crate::openshift::registries_conf;
 
@@ -81,6 +81,7 @@ fn file(site: &Site, cluster: &str, name: &str) -> String {
     String::from_utf8(body).unwrap()
 }
 
+#[allow(clippy::print_stdout, reason = "figures")]
 async fn installed_while_one_is_killed(clusters: usize, every: Duration, limit: Duration) {
     let database = Postgres::start().unwrap().create_database().unwrap();
     let shared = Shared::new().await;
@@ -90,11 +91,15 @@ async fn installed_while_one_is_killed(clusters: usize, every: Duration, limit: 
         processes.push(site.serve(&shared.environment));
         site.until_ready();
     }
-    let balancer = Balancer::start(sites.iter().map(|site| site.port.number).collect());
+    let own = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
+    let replicas = sites.iter().map(|site| own(site.port.number)).collect();
+    let balancer = Balancer::start(own(0), replicas).unwrap();
+    let url = format!("http://{}", balancer.address);
     let count = clusters.to_string();
     let simulation =
-        sites[0].simulate_at(&balancer.url, &["--topology", "compact", "--clusters", &count, "--seed", "1"]);
-    let (mut killed, mut last) = (0, Instant::now());
+        sites[0].simulate_at(&url, &["--topology", "compact", "--clusters", &count, "--seed", "1"]);
+    let began = Instant::now();
+    let (mut killed, mut last) = (0, began);
     let report = sites[0].finish_within(limit, simulation, || {
         if last.elapsed() > every {
             let number = killed % sites.len();
@@ -107,6 +112,10 @@ async fn installed_while_one_is_killed(clusters: usize, every: Duration, limit: 
     let taken = balancer.taken();
     assert!(taken.iter().all(|count| *count > 0), "{taken:?}");
     check_outcome(&sites, &report, clusters);
+    println!(
+        "{clusters} clusters by three replicas in {} s, of which {killed} were killed; connections to each: {taken:?}",
+        began.elapsed().as_secs()
+    );
     // One try of each installation counts; what others left is gone, or is there to go with the cluster.
     let folders = shared.folders().await;
     let with_files: BTreeSet<_> = folders.iter().map(|(cluster, _)| cluster.as_str()).collect();

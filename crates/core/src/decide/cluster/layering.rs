@@ -17,7 +17,7 @@ use crate::model::cluster::ClusterRecord;
 use crate::model::decision::Decision;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::Facts;
-use crate::model::layering::{LayeringRecord, ManifestObject};
+use crate::model::layering::{LayeringRecord, ManifestObject, failure};
 use crate::model::refusal::{Refusal, RefusalKind};
 
 const MOST_ATTEMPTS: u32 = 1000;
@@ -106,8 +106,8 @@ fn pending(pool: Pool, location: BuildLocation) -> LayeringBuild {
 
 fn overall(builds: &[LayeringBuild]) -> (LayeringStatus, String) {
     let of = |state: BuildState| builds.iter().find(|build| build.state == state);
-    if let Some(failed) = of(BuildState::Failed) {
-        return (LayeringStatus::Failed, failure(failed));
+    if let Some(failure) = failure(builds) {
+        return (LayeringStatus::Failed, failure);
     }
     let active = builds.iter().find(|build| !build.state.is_terminal() && build.state != BuildState::Pending);
     if let Some(active) = active {
@@ -127,14 +127,6 @@ fn overall(builds: &[LayeringBuild]) -> (LayeringStatus, String) {
         Some(_) => (LayeringStatus::Adopting, "The cluster takes over its images".to_owned()),
         None => (LayeringStatus::Ready, "The images of all pools are ready".to_owned()),
     }
-}
-
-fn failure(build: &LayeringBuild) -> String {
-    format!(
-        "OS image build failed for pool {}: {}",
-        build.pool,
-        build.error.as_deref().unwrap_or("no reason was given")
-    )
 }
 
 /// The MachineOSConfig of a pool as its user brought it, without what says that an image is there already.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use assisted_wire::host::HostStatus;
 use assisted_wire::machine::Machine;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::model::decision::Decision;
 use crate::model::facts::HostFacts;
@@ -15,6 +15,8 @@ use crate::model::refusal_with_events::RefusalWithEvents;
 pub struct Origin {
     /// What the agent reports of its machine; agents of the replaced service report nothing.
     pub machine: Option<Machine>,
+    /// What is kept of the key that the agent shows; agents of the replaced service have none.
+    pub key: Option<Box<str>>,
     /// The other side of the connection.
     pub peer: Option<IpAddr>,
 }
@@ -22,6 +24,9 @@ pub struct Origin {
 /// What makers leave in place of a serial number (lower case).
 const NO_SERIAL: &[&str] =
     &["", "unknown", "none", "(none)", "-", "0", "default string", "not specified", "to be filled by o.e.m."];
+
+/// An agent polls at least once a minute: one that was heard since then is still there.
+const HEARD_LATELY: SignedDuration = SignedDuration::from_secs(90);
 
 /// Why a registration under a known id is not that host's; `None`: it is, as far as can be known.
 ///
@@ -87,6 +92,16 @@ fn is_elsewhere(host: &HostFacts, origin: &Origin) -> bool {
     precious && now != before && own(before) && !own(now)
 }
 
+/// Whether the agent that has the host's key was heard a moment ago while one that has not registers. What tells a machine from others
+/// can be read by all that have the token of its infra-env: it lets in whoever comes after that agent, and nobody beside it.
+pub fn is_still_there(host: &HostFacts, origin: &Origin, now: Timestamp) -> bool {
+    let record = &host.record;
+    record.agent_key.is_some()
+        && record.agent_key != origin.key
+        && !record.machine_released
+        && now.duration_since(host.checked_in_at) < HEARD_LATELY
+}
+
 fn is_placeholder(serial: &str) -> bool {
     NO_SERIAL.contains(&serial.trim().to_lowercase().as_str())
 }
@@ -128,7 +143,7 @@ mod tests {
 
     fn reported(serial: &str, mac: &str) -> Origin {
         let machine = Machine { serial: serial.to_owned(), macs: vec![mac.to_owned()] };
-        Origin { machine: Some(machine), peer: None }
+        Origin { machine: Some(machine), ..Origin::default() }
     }
 
     #[test]
@@ -168,8 +183,28 @@ mod tests {
     }
 
     #[test]
+    fn nobody_registers_beside_the_agent_that_has_the_key() {
+        let shows = |key: &str| Origin { key: Some(key.into()), ..Origin::default() };
+        let after = |seconds| Timestamp::UNIX_EPOCH + SignedDuration::from_secs(seconds);
+        let held = host("known", &json!({"agent_key": "one"}));
+        for (origin, seconds, expected) in [
+            (shows("one"), 0, false),
+            (shows("two"), 60, true),
+            (Origin::default(), 60, true),
+            // The machine was started anew, and what it had in memory is gone.
+            (shows("two"), 90, false),
+            (Origin::default(), 90, false),
+        ] {
+            assert_eq!(is_still_there(&held, &origin, after(seconds)), expected, "{origin:?} {seconds}");
+        }
+        let released = host("known", &json!({"agent_key": "one", "machine_released": true}));
+        assert!(!is_still_there(&released, &shows("two"), after(0)));
+        assert!(!is_still_there(&host("known", &json!({})), &shows("two"), after(0)));
+    }
+
+    #[test]
     fn a_host_that_is_installed_does_not_register_from_elsewhere() {
-        let from = |ip: &str| Origin { machine: None, peer: Some(ip.parse().unwrap()) };
+        let from = |ip: &str| Origin { peer: Some(ip.parse().unwrap()), ..Origin::default() };
         let direct = |status| host(status, &json!({"registered_from": "10.0.0.5"}));
         for status in ["preparing-for-installation", "installing", "installing-in-progress"] {
             assert!(stranger(&direct(status), &from("10.0.0.66")).is_some(), "{status}");

@@ -18,7 +18,7 @@ use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::HostFacts;
 use crate::model::host::{HostKey, HostRecord};
 use crate::model::infra_env::InfraEnvRecord;
-use crate::model::refusal::Refusal;
+use crate::model::refusal::{Refusal, RefusalKind};
 use crate::model::refusal_with_events::RefusalWithEvents;
 use crate::model::{disk, topology};
 use crate::policy::Policy;
@@ -68,6 +68,7 @@ pub fn register_host(
     }
     let mut candidate = candidate(infra_env, cluster.map(|record| &record.cluster), params, user_name, now);
     candidate.record.machine.clone_from(&origin.machine);
+    candidate.record.agent_key.clone_from(&origin.key);
     candidate.record.registered_from = origin.peer;
     match existing {
         None => create(candidate, cluster, now),
@@ -111,6 +112,7 @@ fn candidate(
         ignition_endpoint_http_headers: String::new(),
         clock_ahead_seconds: None,
         machine: None,
+        agent_key: None,
         registered_from: None,
         machine_released: false,
         approved: false,
@@ -154,6 +156,11 @@ fn again(
         );
         return Err(refuse(Refusal::conflict(text)));
     }
+    if machine::is_still_there(host, origin, now) {
+        let text =
+            "the agent that has registered as this host was heard a moment ago, and another one registers";
+        return Err(refuse(Refusal::new(RefusalKind::Unavailable, text)));
+    }
     let status = host.record.host.status;
     let rule_context = RuleContext::alone(host);
     let rule = choose(REGISTER, &status, &|condition| condition.holds(&rule_context))
@@ -161,6 +168,7 @@ fn again(
     let (mut after, mut events, mut changed_cluster) = (host.clone(), Vec::new(), None);
     after.record.host.registered_at = now.into();
     after.record.machine.clone_from(&candidate.machine);
+    after.record.agent_key.clone_from(&candidate.agent_key);
     after.record.registered_from = candidate.registered_from;
     after.record.machine_released = false;
     let mut info = rule.info.unwrap_or(&host.record.host.status_info).to_owned();

@@ -15,7 +15,7 @@ use super::{logs, progress, single_node, timeouts};
 use crate::catalogue::operators::OPERATORS;
 use crate::model::cluster::ClusterRecord;
 use crate::model::facts::HostFacts;
-use crate::model::topology;
+use crate::model::{layering, topology};
 use crate::policy::Policy;
 use crate::validation::Results;
 
@@ -70,6 +70,8 @@ pub enum Condition {
     StageTolerant,
     /// An event has said already that the finalizing stage takes too long.
     StageTimeoutTold,
+    /// The image of a pool's nodes could not be built, or is not what they boot.
+    ImageFailed,
     /// The logs do not come.
     LogsTimedOut,
 }
@@ -189,6 +191,7 @@ impl Condition {
                 let progress = view.record.cluster.progress.as_ref();
                 progress.is_some_and(|progress| progress.finalizing_stage_timed_out)
             }
+            Self::ImageFailed => layering::failure(&view.record.layering.builds).is_some(),
             Self::PreparationTimedOut
             | Self::InstallationTimedOut
             | Self::FinalizingTimedOut
@@ -225,6 +228,7 @@ impl fmt::Display for Condition {
             Self::StageTimedOut => "stage timed out",
             Self::StageTolerant => "stage tolerant",
             Self::StageTimeoutTold => "stage's time limit told",
+            Self::ImageFailed => "an image of nodes failed",
             Self::LogsTimedOut => "logs timed out",
         })
     }

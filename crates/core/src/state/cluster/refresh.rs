@@ -7,13 +7,13 @@ use jiff::{SignedDuration, Timestamp};
 use super::condition::View;
 use super::effect::Change as Effects;
 use super::state::{self, DESCRIBED, INSTALLING};
-use super::status_info::{MINUTES, OUTCOME, STAGE};
+use super::status_info::{HOSTS_FAILED, IMAGE_FAILED, MINUTES, OUTCOME, STAGE};
 use super::transition::{ClusterRule, REFRESH};
 use super::{completion, progress, timeouts, vip_lease};
 use crate::model::cluster::ClusterRecord;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::Facts;
-use crate::model::topology;
+use crate::model::{layering, topology};
 use crate::network::{collision, connectivity, machine};
 use crate::state::host::resetting;
 use crate::state::machine::choose;
@@ -175,6 +175,12 @@ fn fill(info: &'static str, view: &View<'_>) -> String {
     let cluster = &view.record.cluster;
     if info == OUTCOME {
         return completion::text(cluster, view.hosts).into_owned();
+    }
+    // Whatever else has failed then follows from it.
+    if matches!(info, HOSTS_FAILED | IMAGE_FAILED)
+        && let Some(failure) = layering::failure(&view.record.layering.builds)
+    {
+        return failure;
     }
     let stage = progress::stage(cluster).filter(|_| info.contains(STAGE));
     let limit = stage

@@ -1,6 +1,6 @@
 //! Texts of `status_info`, which people and programs read (state-machines §3.4).
 //!
-//! [`STAGE`], [`MINUTES`] and [`OUTCOME`] in a text stand for what is only known when the rule is applied.
+//! [`STAGE`], [`MINUTES`], [`OUTCOME`] and [`IMAGE`] in a text stand for what is only known when the rule is applied.
 
 /// Stands for the finalizing stage.
 pub const STAGE: &str = "$STAGE";
@@ -8,6 +8,8 @@ pub const STAGE: &str = "$STAGE";
 pub const MINUTES: &str = "$MINUTES";
 /// Stands for how well the installation ended.
 pub const OUTCOME: &str = "$OUTCOME";
+/// Stands for why the image of a pool's nodes failed.
+pub const IMAGE: &str = "$IMAGE";
 
 pub const READY: &str = "Cluster ready to be installed";
 pub const INSUFFICIENT: &str = "Cluster is not ready for install";
@@ -26,6 +28,8 @@ pub const INSTALLED: &str = "Cluster is installed";
 pub const DEGRADED: &str = "Cluster is installed but degraded";
 pub const WORKERS_MISSING: &str = "Cluster is installed but some workers did not join";
 pub const HOSTS_FAILED: &str = "cluster has hosts in error";
+/// Of a cluster whose nodes boot images of their own (ocl-day1 §B12); it takes the place of the one before as well.
+pub const IMAGE_FAILED: &str = IMAGE;
 pub const PENDING_TOO_LONG: &str =
     "cluster installation timed out while pending user action (a manual booting from installation disk)";
 pub const INSTALLATION_TIMED_OUT: &str = "cluster installation timeout ($MINUTES minutes) has expired";

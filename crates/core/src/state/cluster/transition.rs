@@ -202,6 +202,8 @@ pub const REFRESH: &[ClusterRule] = &[
         info: None,
         effects: &[Effect::GiveUpLogs],
     },
+    // While hosts are being installed, those that wait for the image fail with it.
+    fail(&[Finalizing], Is(ImageFailed), info::IMAGE_FAILED),
     stay(
         &[PreparingForInstallation, Finalizing, Installed, Error, Cancelled, AddingHosts, Unmonitored],
         Always,

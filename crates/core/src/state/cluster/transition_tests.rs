@@ -106,6 +106,15 @@ fn settled(mut facts: Facts) -> Facts {
     facts
 }
 
+/// The image of the control plane is not what a node boots.
+fn image_failed(mut facts: Facts) -> Facts {
+    let build = json!({
+        "pool": "master", "location": "bootstrap", "state": "failed", "attempt": 1, "error_code": "boot", "error": "node m-0 boots x",
+    });
+    facts.cluster.as_mut().unwrap().layering.builds = vec![serde_json::from_value(build).unwrap()];
+    facts
+}
+
 fn dhcp(facts: Facts) -> Facts {
     facts.with_cluster(|cluster| cluster.vip_dhcp_allocation = Some(true))
 }
@@ -128,6 +137,7 @@ fn names(events: &[NewEvent]) -> Vec<&str> {
 
 const CHANGED: &str = "cluster_status_updated";
 const FAILED: &str = "cluster_installation_failed";
+const IMAGE: &str = "OS image build failed for pool master: node m-0 boots x";
 
 /// The row that applies, the cluster, and what becomes of it: state, text (empty: as before), events.
 type Case = (usize, Facts, ClusterStatus, &'static str, &'static [&'static str]);
@@ -185,8 +195,8 @@ fn cases() -> Vec<Case> {
             "Cluster failed to prepare for installation",
             &[CHANGED],
         ),
-        (25, since(cluster(prep, &ok(3)), 18), prep, "", &[]),
-        (25, generated(cluster(prep, &[Fit, Fit, Known])), prep, "", &[]),
+        (26, since(cluster(prep, &ok(3)), 18), prep, "", &[]),
+        (26, generated(cluster(prep, &[Fit, Fit, Known])), prep, "", &[]),
         // What waits for a person.
         (10, cluster(ipua, &[Done, Stuck, Failed]), Error, "cluster has hosts in error", &[CHANGED, FAILED]),
         (
@@ -237,7 +247,7 @@ fn cases() -> Vec<Case> {
             "Cluster installation timeout while finalizing",
             &[CHANGED, FAILED],
         ),
-        (25, soft(since(cluster(Finalizing, &[Done; 3]), 301)), Finalizing, "", &[]),
+        (26, soft(since(cluster(Finalizing, &[Done; 3]), 301)), Finalizing, "", &[]),
         (
             14,
             staged(cluster(Finalizing, &[Done; 3]), AddingRouterCa, 71),
@@ -245,7 +255,7 @@ fn cases() -> Vec<Case> {
             "Cluster finalizing stage 'Adding router ca' has been timed out after timeout duration of 70 minutes",
             &[CHANGED, FAILED],
         ),
-        (25, staged(cluster(Finalizing, &[Done; 3]), AddingRouterCa, 70), Finalizing, "", &[]),
+        (26, staged(cluster(Finalizing, &[Done; 3]), AddingRouterCa, 70), Finalizing, "", &[]),
         (
             15,
             staged(cluster(Finalizing, &[Done; 3]), ApplyingOlmManifests, 11),
@@ -283,8 +293,8 @@ fn cases() -> Vec<Case> {
             "Cluster is installed but some workers did not join",
             &[CHANGED, "cluster_installation_completed"],
         ),
-        (25, cluster(Finalizing, &[Done; 5]), Finalizing, "", &[]),
-        (25, settled(cluster(Finalizing, &[Done, Done, Done, Busy])), Finalizing, "", &[]),
+        (26, cluster(Finalizing, &[Done; 5]), Finalizing, "", &[]),
+        (26, settled(cluster(Finalizing, &[Done, Done, Done, Busy])), Finalizing, "", &[]),
         (
             23,
             cluster(Installing, &[Busy, Busy, Failed]),
@@ -301,10 +311,15 @@ fn cases() -> Vec<Case> {
         ),
         (24, since(cluster(Error, &[Failed; 3]), 11), Error, "", &[]),
         (24, since(cluster(Cancelled, &[]), 11), Cancelled, "", &[]),
-        (25, since(cluster(Error, &[Failed; 3]), 10), Error, "", &[]),
-        (25, since(cluster(Installed, &[Done; 3]), 11), Installed, "", &[]),
-        (25, cluster(AddingHosts, &[Known]), AddingHosts, "", &[]),
-        (25, cluster(Unmonitored, &[]), Unmonitored, "", &[]),
+        // Images of nodes: while hosts are installed, those that wait for one fail with it.
+        (21, image_failed(cluster(Installing, &[Busy; 3])), Installing, "Installation in progress", &[]),
+        (23, image_failed(cluster(Installing, &[Busy, Busy, Failed])), Error, IMAGE, &[CHANGED, FAILED]),
+        (25, image_failed(cluster(Finalizing, &[Done; 5])), Error, IMAGE, &[CHANGED, FAILED]),
+        (26, image_failed(since(cluster(Error, &[Failed; 3]), 10)), Error, "", &[]),
+        (26, since(cluster(Error, &[Failed; 3]), 10), Error, "", &[]),
+        (26, since(cluster(Installed, &[Done; 3]), 11), Installed, "", &[]),
+        (26, cluster(AddingHosts, &[Known]), AddingHosts, "", &[]),
+        (26, cluster(Unmonitored, &[]), Unmonitored, "", &[]),
     ]
 }
 
@@ -424,7 +439,7 @@ fn effects() {
 #[test]
 fn a_single_node_needs_an_address() {
     let lost = |facts: Facts| facts.with_machine_networks(&["10.9.0.0/24"]);
-    assert_eq!(row(&lost(generated(single(PreparingForInstallation, H::PreparingSuccessful)))), Some(25));
+    assert_eq!(row(&lost(generated(single(PreparingForInstallation, H::PreparingSuccessful)))), Some(26));
     assert_eq!(row(&lost(single(InstallingPendingUserAction, H::InstallingInProgress))), None);
 }
 

@@ -13,8 +13,8 @@ use super::{described, install, settings};
 use crate::SyncError;
 use crate::cluster::ClusterSpec;
 use crate::controllers::hub::{Hub, failed};
-use crate::controllers::mirrors::mirrors;
 use crate::controllers::referred::Referred;
+use crate::mirrors;
 
 /// How a pass ended.
 #[derive(Debug, Default)]

@@ -15,12 +15,12 @@ use assisted_service::object::Described;
 
 use super::cache::get;
 use super::hub::{Hub, after, failed, now, service_failure};
-use super::mirrors::mirrors;
 use super::queues::Row;
 use super::referred::Referred;
 use crate::cluster::install_of;
 use crate::given;
 use crate::infra_env::{Cluster, InfraEnvSpec, given_fields};
+use crate::mirrors;
 use crate::sync_error::{Class, SyncError};
 use status::Image;
 

@@ -5,11 +5,18 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Input, has_image_service, labelled, object};
+use super::{Input, annotated, has_image_service, labelled, object};
 use crate::admission::certificate::{self, Stored};
 use crate::operator::conditions::{ReconcileError, reasons};
 use crate::operator::facts::IngressCertificate;
 use crate::operator::{IMAGE_SERVICE, SERVICE};
+
+/// The controller of nginx refuses what is larger than 1 MiB unless it is told otherwise, as logs of hosts are, and collects an answer
+/// before it passes it on, as large as an image is. Others know no such annotations.
+const UNLIMITED: [(&str, &str); 2] = [
+    ("nginx.ingress.kubernetes.io/proxy-body-size", "0"),
+    ("nginx.ingress.kubernetes.io/proxy-buffering", "off"),
+];
 
 /// The secret of an ingress.
 pub(super) fn secret_name(name: &str) -> String {
@@ -95,6 +102,9 @@ fn of(input: &Input<'_>, name: &str, host: &str, port: u16) -> Value {
     });
     if !class.is_empty() {
         ingress["spec"]["ingressClassName"] = class.into();
+    }
+    for (name, value) in UNLIMITED {
+        ingress = annotated(ingress, name, value);
     }
     ingress
 }

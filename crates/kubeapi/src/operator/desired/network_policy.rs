@@ -50,7 +50,11 @@ fn policy(input: &Input<'_>, name: &str, ports: &[u16], more: &[Value]) -> Value
     policy
 }
 
-/// Ports that are reached anywhere: API servers, HTTPS, and those that proxies, mirrors and images are at.
+/// Where PostgreSQL listens unless something else is said.
+const POSTGRESQL: u16 = 5432;
+
+/// Ports that are reached anywhere: API servers, HTTPS, and those that proxies, mirrors and images are at, and what settings of
+/// somebody's own lead to: a database, a bucket, a collector, brokers.
 fn outside(input: &Input<'_>) -> BTreeSet<u16> {
     let environment = input.environment;
     let mut ports = BTreeSet::from([443, 6443]);
@@ -60,7 +64,24 @@ fn outside(input: &Input<'_>) -> BTreeSet<u16> {
     ports.extend(images.chain(proxies).filter_map(port_of_url));
     let mirrors = mirrored_locations(input).unwrap_or_default();
     ports.extend(mirrors.mirrors.iter().filter_map(|location| port_of_location(location)));
+    let own = input.facts.settings.iter().flatten();
+    ports.extend(own.flat_map(|(name, value)| ports_of_setting(name, value)));
     ports
+}
+
+/// The ports that a variable of the service leads to.
+fn ports_of_setting(name: &str, value: &str) -> Vec<u16> {
+    let parts = value.split(',').map(str::trim).filter(|part| !part.is_empty());
+    match name {
+        "DB_HOST" => parts.map(|_| POSTGRESQL).collect(),
+        "DB_PORT" => parts.filter_map(|port| port.parse().ok()).collect(),
+        "KAFKA_BOOTSTRAP_SERVER" => parts.filter_map(port_of_location).collect(),
+        "S3_ENDPOINT_URL" if !value.contains("://") => parts.filter_map(port_of_location).collect(),
+        _ => {
+            let default = value.starts_with("postgres").then_some(POSTGRESQL);
+            port_of_url(value).or(default).into_iter().collect()
+        }
+    }
 }
 
 fn port_of_url(url: &str) -> Option<u16> {

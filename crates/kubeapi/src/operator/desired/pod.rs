@@ -22,6 +22,8 @@ pub(super) fn template(
         "containers": containers,
         "volumes": volumes,
         "securityContext": {"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}},
+        // Variables that tell of other services of the namespace could have the names of settings: a service `db` makes a `DB_PORT`.
+        "enableServiceLinks": false,
     });
     if !operator.node_selector.is_empty() {
         spec["nodeSelector"] = json!(operator.node_selector);

@@ -3,8 +3,12 @@
 use assisted_crd::agent_install::agent_service_config::IpxeHttpRoute;
 use serde_json::{Value, json};
 
-use super::{Input, labelled, object};
+use super::{Input, annotated, labelled, object};
 use crate::operator::{IMAGE_SERVICE, SERVICE};
+
+/// How long an answer may take to begin: an image is looked for, or an installer run, while nobody sees a byte of it. The router waits for
+/// 30 s unless it is told otherwise.
+const TIMEOUT: (&str, &str) = ("haproxy.router.openshift.io/timeout", "120s");
 
 pub(super) fn api(input: &Input<'_>) -> Value {
     reencrypting(input, SERVICE)
@@ -22,7 +26,7 @@ fn reencrypting(input: &Input<'_>, name: &str) -> Value {
         "wildcardPolicy": "None",
         "tls": {"termination": "reencrypt"},
     });
-    route
+    annotated(route, TIMEOUT.0, TIMEOUT.1)
 }
 
 /// Whether what iPXE loads is served without TLS, too.
@@ -42,5 +46,5 @@ pub(super) fn ipxe(input: &Input<'_>, name: &str) -> Option<Value> {
         "port": {"targetPort": format!("{name}-http")},
         "wildcardPolicy": "None",
     });
-    Some(route)
+    Some(annotated(route, TIMEOUT.0, TIMEOUT.1))
 }

@@ -40,8 +40,13 @@ impl OwnHub {
 
     /// Starts the controllers, with a lease of this duration.
     pub async fn start(&mut self, lease: Duration) {
+        self.start_as(&kubeconfig(&self.kube), lease).await;
+    }
+
+    /// Starts them with the rights of whoever has a kubeconfig.
+    pub async fn start_as(&mut self, kubeconfig: &str, lease: Duration) {
         let through = format!("127.0.0.1:{}", self.network.port());
-        let kubeconfig = kubeconfig(&self.kube).replace(&self.kube.address().to_string(), &through);
+        let kubeconfig = kubeconfig.replace(&self.kube.address().to_string(), &through);
         let client = from_text(&kubeconfig, SILENCE).await.unwrap();
         let (stop, service) = (CancellationToken::new(), self.service().clone());
         let token = stop.clone();

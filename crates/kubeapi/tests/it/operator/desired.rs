@@ -247,6 +247,10 @@ fn ipxe_without_tls_has_routes_of_its_own() {
     let config = config(&json!({"spec": {"iPXEHTTPRoute": "enabled"}}));
     let desired = make(&config, &openshift()).unwrap();
     let route = find(&desired, "Route", "assisted-image-service-ipxe").unwrap();
+    for name in ["assisted-service", "assisted-image-service", "assisted-image-service-ipxe"] {
+        let annotations = &find(&desired, "Route", name).unwrap()["metadata"]["annotations"];
+        assert_eq!(annotations["haproxy.router.openshift.io/timeout"], "120s", "{name}");
+    }
     assert_eq!(route["spec"]["host"], "images.apps.example.com");
     assert_eq!(route["spec"]["port"]["targetPort"], "assisted-image-service-http");
     assert!(route["spec"]["tls"].is_null());
@@ -297,6 +301,10 @@ fn ingresses_have_a_certificate() {
     let ingress = find(&desired, "Ingress", "assisted-service").unwrap();
     assert_eq!(ingress["spec"]["tls"][0]["secretName"], "assisted-service-ingress");
     assert_eq!(ingress["spec"]["ingressClassName"], "nginx");
+    // Logs are uploaded through it, and images downloaded.
+    let annotations = &ingress["metadata"]["annotations"];
+    assert_eq!(annotations["nginx.ingress.kubernetes.io/proxy-body-size"], "0");
+    assert_eq!(annotations["nginx.ingress.kubernetes.io/proxy-buffering"], "off");
     // Whoever brings a certificate keeps it.
     let foreign = Facts {
         ingress_certificate: IngressCertificate::Foreign { authorities: String::new() },
@@ -319,8 +327,16 @@ fn policies_let_through_what_is_asked_for() {
     let config = config(&json!({"spec": {"mirrorRegistryRef": {"name": "mirror"},
         "osImages": [{"openshiftVersion": "4.20", "version": "1", "url": "http://files.example.com:8088/a.iso"}]}}));
     let conf = "[[registry]]\nlocation = 'quay.io'\n[[registry.mirror]]\nlocation = 'mirror.example.com:5000/quay'\n";
+    let settings = [
+        ("ASSISTED_DATABASE", "postgres://user:password@db.example.com/installer"),
+        ("KAFKA_BOOTSTRAP_SERVER", "one.example.com:9092,two.example.com:9093"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector.example.com:4318"),
+        ("S3_ENDPOINT_URL", "minio.example.com:9000"),
+        ("LOG_LEVEL", "debug"),
+    ];
     let facts = Facts {
         mirror: Some(BTreeMap::from([("registries.conf".to_owned(), conf.to_owned())])),
+        settings: Some(settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into()),
         ..kubernetes()
     };
     let environment = assisted_kubeapi::operator::environment::Environment {
@@ -333,7 +349,7 @@ fn policies_let_through_what_is_asked_for() {
     let policy = find(&desired, "NetworkPolicy", "assisted-service").unwrap();
     let ports: Vec<&Value> =
         policy["spec"]["egress"][1]["ports"].as_array().unwrap().iter().map(|port| &port["port"]).collect();
-    assert_eq!(ports, [443, 3128, 5000, 6443, 8088]);
+    assert_eq!(ports, [443, 3128, 4318, 5000, 5432, 6443, 8088, 9000, 9092, 9093]);
     assert_eq!(policy["spec"]["egress"][0]["ports"][0]["port"], 53);
     let text = serde_json::to_string(&desired.components[0].object).unwrap();
     assert!(!text.contains("secret@"), "policies tell no passwords");

@@ -51,7 +51,7 @@ impl Drop for Running {
     }
 }
 
-fn folder(path: &str) -> PathBuf {
+pub fn folder(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../deploy/kustomize").join(path)
 }
 
@@ -64,7 +64,7 @@ fn run(command: &mut Command) -> String {
 }
 
 /// Applies the set, as the docs say.
-fn install(kube: &Kube) -> String {
+pub fn install(kube: &Kube) -> String {
     run(kube.kubectl().args(["apply", "--server-side", "--kustomize"]).arg(folder("")))
 }
 

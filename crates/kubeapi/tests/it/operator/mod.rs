@@ -5,6 +5,7 @@ mod environment;
 mod hosted;
 mod hub;
 mod openshift;
+mod pods;
 mod refused;
 mod settings;
 mod upgrade;

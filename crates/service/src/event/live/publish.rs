@@ -230,7 +230,7 @@ impl Events {
             Some(id) => self.database.cached_cluster(id).await.map_err(crate::attempt::final_error)?,
             None => None,
         };
-        let facts = self.database.host_facts(row);
+        let facts = self.database.facts_of_host(row).await?;
         let mut host = render_host(&facts, cluster.as_ref().map(|stored| &stored.record), true);
         host.inventory.clear();
         // One text is made for all who watch, also for those who may not see passwords.

@@ -84,7 +84,15 @@ impl Files {
         let mut of_hosts: BTreeMap<HostId, Vec<(String, Key)>> = BTreeMap::new();
         for (key, _) in self.blob.list(&key(id, "logs")?).await? {
             let parts: Vec<_> = key.as_str().split('/').collect();
-            let &[_, _, folder, file] = parts.as_slice() else { continue };
+            let (folder, file) = match *parts.as_slice() {
+                [_, _, folder, file] => (folder, file),
+                // Of the build of a pool's image.
+                [_, _, folder, pool, file] => {
+                    entries.push(Entry::File { name: format!("{folder}_{pool}_{file}"), key });
+                    continue;
+                }
+                _ => continue,
+            };
             match folder.parse::<HostId>() {
                 Err(_) => entries.push(Entry::File { name: format!("{folder}_{file}"), key }),
                 Ok(host_id) => {

@@ -12,9 +12,12 @@ mod upload;
 
 use assisted_blob::Key;
 use assisted_core::model::facts::HostFacts;
+use assisted_core::model::refusal::Refusal;
 use assisted_wire::cluster::LogsType;
 use assisted_wire::host::HostRole;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
+use assisted_wire::on_cluster_layering::Pool;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::stored_file::key;
@@ -37,7 +40,7 @@ pub struct UploadLogs {
 }
 
 /// Which logs to download.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct DownloadLogs {
     pub cluster_id: ClusterId,
     /// All of them unless it is `host` or `controller`.
@@ -50,8 +53,17 @@ fn cluster_key(cluster_id: ClusterId, logs_type: LogsType) -> Result<Key, Error>
     key(cluster_id, &format!("logs/{logs_type}/{ARCHIVE}"))
 }
 
+/// Where logs of the build of a pool's image are kept (ocl-day1 §B10.1).
+fn build_key(cluster_id: ClusterId, pool: Pool) -> Result<Key, Error> {
+    key(cluster_id, &format!("logs/ocl/{pool}/{ARCHIVE}"))
+}
+
 fn host_key(cluster_id: ClusterId, host_id: HostId) -> Result<Key, Error> {
     key(cluster_id, &format!("logs/{host_id}/{ARCHIVE}"))
+}
+
+fn no_build(cluster_id: ClusterId) -> Refusal {
+    Refusal::not_found(format!("No OS image is built for such a pool of cluster {cluster_id}"))
 }
 
 /// `<cluster>_<role>_<host>`, the start of the names of a host's logs.

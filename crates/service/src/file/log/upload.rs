@@ -11,10 +11,11 @@ use assisted_core::model::refusal::{Refusal, RefusalKind};
 use assisted_store::Deleted;
 use assisted_wire::cluster::LogsType;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
+use assisted_wire::on_cluster_layering::Pool;
 use bytes::Bytes;
 use futures::{Stream, StreamExt};
 
-use super::{UploadLogs, cluster_key, host_key};
+use super::{UploadLogs, build_key, cluster_key, host_key, no_build};
 use crate::attempt::{AttemptError, attempt, final_error};
 use crate::file::Files;
 use crate::not_found::no_cluster;
@@ -54,6 +55,33 @@ impl Files {
         }
         let note = |facts: &Facts| Ok(cluster_logs::uploaded(facts));
         attempt!(self.database, caller, self.database.decide(caller, cluster_id, &note)).map(drop)
+    }
+
+    /// Keeps the logs of the build of a pool's image in place of earlier ones.
+    ///
+    /// # Errors
+    ///
+    /// 404 without the cluster, and for a pool of which no build was reported; otherwise as for [other logs](Self::upload_logs).
+    pub async fn upload_build_logs<S>(
+        &self,
+        _: &Caller,
+        cluster_id: ClusterId,
+        pool: &str,
+        content: S,
+    ) -> Result<(), Error>
+    where
+        S: Stream<Item = io::Result<Bytes>> + Send,
+    {
+        let pool = self.built_pool(cluster_id, pool).await?;
+        self.keep_logs(cluster_id, &build_key(cluster_id, pool)?, content).await
+    }
+
+    async fn built_pool(&self, cluster_id: ClusterId, pool: &str) -> Result<Pool, Error> {
+        let work = self.database.load_cluster(cluster_id, Deleted::Hidden).await.map_err(final_error)?;
+        let work = work.ok_or_else(no_cluster)?;
+        let builds = work.cluster().map(|record| record.layering.builds.as_slice()).unwrap_or_default();
+        let build = builds.iter().find(|build| build.pool.as_str() == pool);
+        Ok(build.ok_or_else(|| no_build(cluster_id))?.pool)
     }
 
     async fn host_of(

@@ -19,6 +19,7 @@ use assisted_wire::manifest::{
     CreateManifestParams, Manifest, ManifestFolder, ManifestSource, UpdateManifestParams,
 };
 use bytes::Bytes;
+use tokio::sync::OwnedMutexGuard;
 
 use super::ManifestFile;
 use crate::attempt::{AttemptError, attempt};
@@ -48,9 +49,9 @@ impl Files {
         check_name(file.path())?;
         let content = decode_and_check(file.clone(), params.content).await?;
         let objects = layering_objects(&stored.record, &file, None, content.clone()).await?;
-        let _turn = self.manifests.lock(cluster_id).await;
+        let turn = self.manifests.lock(cluster_id).await;
         self.check_distinct(file.path(), &stored.record).await?;
-        self.keep_manifest(caller, &file, content, Noted::added(&file, objects)).await?;
+        self.keep_manifest(caller, &file, content, Noted::added(&file, objects), None, turn).await?;
         Ok(response(file))
     }
 
@@ -77,7 +78,7 @@ impl Files {
         check_name(old.path())?;
         check_name(new.path())?;
         let source = Keys::new(old.path()).map_err(Error::internal)?;
-        let _turn = self.manifests.lock(cluster_id).await;
+        let turn = self.manifests.lock(cluster_id).await;
         let content = match params.updated_content {
             // By the old name's ending (service-api §8).
             Some(content) => decode_and_check(old.clone(), content).await?,
@@ -93,10 +94,8 @@ impl Files {
         }
         let objects = layering_objects(&stored.record, &new, Some(&old), content.clone()).await?;
         let noted = Noted { removed: (new != old).then(|| path(&old)), ..Noted::added(&new, objects) };
-        self.keep_manifest(caller, &new, content, noted).await?;
-        if new != old {
-            source.delete(&self.blob).await?;
-        }
+        let source = (new != old).then_some(source);
+        self.keep_manifest(caller, &new, content, noted, source, turn).await?;
         Ok(response(new))
     }
 
@@ -110,24 +109,32 @@ impl Files {
         check_changeable(&stored.record.cluster)?;
         // What no manifest can be called is not there.
         let Ok(keys) = Keys::new(file.path()) else { return Ok(()) };
-        let _turn = self.manifests.lock(file.cluster_id).await;
-        keys.delete(&self.blob).await?;
-        let gone = Noted { removed: Some(path(&file)), ..Noted::default() };
-        if stored.record.layering.manifests.contains_key(&path(&file)) {
-            let database = &self.database;
-            attempt!(database, caller, record_manifests(database, caller, file.cluster_id, &gone))?;
-        }
-        if Usages::read(&stored.record.cluster.feature_usage).contains(USAGE) {
-            let left = list(&self.blob, file.cluster_id, None).await?;
-            let used =
-                left.iter().any(|(manifest, _)| manifest.manifest_source == Some(ManifestSource::User));
-            if !used {
-                let database = &self.database;
-                let none = Noted { used: Some(false), ..gone };
-                attempt!(database, caller, record_manifests(database, caller, file.cluster_id, &none))?;
+        let turn = self.manifests.lock(file.cluster_id).await;
+        let (database, blob, caller) = (Arc::clone(&self.database), self.blob.clone(), caller.clone());
+        // To its end, as what is kept.
+        let deleted = tokio::spawn(async move {
+            let _turn = turn;
+            keys.delete(&blob).await?;
+            let gone = Noted { removed: Some(path(&file)), ..Noted::default() };
+            if stored.record.layering.manifests.contains_key(&path(&file)) {
+                attempt!(database, &caller, record_manifests(&database, &caller, file.cluster_id, &gone))?;
             }
-        }
-        Ok(())
+            if Usages::read(&stored.record.cluster.feature_usage).contains(USAGE) {
+                let left = list(&blob, file.cluster_id, None).await?;
+                let used =
+                    left.iter().any(|(manifest, _)| manifest.manifest_source == Some(ManifestSource::User));
+                if !used {
+                    let none = Noted { used: Some(false), ..gone };
+                    attempt!(
+                        database,
+                        &caller,
+                        record_manifests(&database, &caller, file.cluster_id, &none)
+                    )?;
+                }
+            }
+            Ok::<_, Error>(())
+        });
+        deleted.await.map_err(Error::internal)?
     }
 
     async fn check_distinct(&self, path: ManifestPath<'_>, record: &ClusterRecord) -> Result<(), Error> {
@@ -145,6 +152,8 @@ impl Files {
         file: &ManifestFile,
         content: Bytes,
         noted: Noted,
+        moved_from: Option<Keys>,
+        turn: OwnedMutexGuard<()>,
     ) -> Result<(), Error> {
         let keys = Keys::new(file.path()).map_err(Error::internal)?;
         if !self.blob.exists(&keys.content).await?
@@ -156,8 +165,13 @@ impl Files {
         let (caller, id) = (caller.clone(), file.cluster_id);
         // To its end, also when whoever asked is gone: the cluster has to know of what is kept for it.
         let kept = tokio::spawn(async move {
+            let _turn = turn;
             keys.put(&blob, content).await?;
-            attempt!(database, &caller, record_manifests(&database, &caller, id, &noted))
+            attempt!(database, &caller, record_manifests(&database, &caller, id, &noted))?;
+            match moved_from {
+                Some(old) => old.delete(&blob).await,
+                None => Ok(()),
+            }
         });
         kept.await.map_err(Error::internal)?
     }
@@ -260,7 +274,7 @@ async fn record_manifests(
     let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
     noted.apply(&mut record);
     work.put_cluster(record);
-    work.refresh_and_mark();
+    work.refresh_and_mark().await?;
     work.commit(database).await?;
     Ok(())
 }

@@ -12,13 +12,14 @@ use assisted_core::model::cluster::ClusterRecord;
 use assisted_store::Stored;
 use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::ManifestFolder;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::attempt::final_error;
 use crate::file::Files;
 
 /// Names a manifest of a cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestFile {
     pub cluster_id: ClusterId,
     pub folder: ManifestFolder,

@@ -146,6 +146,38 @@ fn what_users_see_of_it() {
 }
 
 #[test]
+fn each_code_is_told_and_ends_a_cluster_that_finalizes() {
+    use LayeringErrorCode as C;
+    for code in C::ALL {
+        let facts = after(&installing(&enabled()), &json!({}));
+        let reason = format!("it failed by {code}");
+        // What fails on nodes was built before.
+        let built = matches!(code, C::Deploy | C::Boot | C::Adopt);
+        let facts = if built { after(&facts, &json!({"state": "ready", "image": IMAGE})) } else { facts };
+        let failed = json!({"state": "failed", "error_code": code, "error": reason});
+        let decision = report(&facts, "master", build(&failed)).unwrap();
+        let told = decision.events.iter().find(|event| event.name == "ocl_build_failed").unwrap();
+        assert_eq!(told.message, format!("OS image build failed for pool master ({code}): {reason}"));
+        let failure = format!("OS image build failed for pool master: {reason}");
+        let record = decision.cluster.unwrap();
+        // Its hosts wait for the image, and fail with it.
+        assert_eq!(record.cluster.status, ClusterStatus::Installing, "{code}");
+        assert_eq!(record.layering.builds[0].error_code, Some(*code));
+        let now = Facts { cluster: Some(record), ..facts.clone() };
+        assert_eq!((state(&now).status, state(&now).status_info), (LayeringStatus::Failed, failure.clone()));
+
+        // Nodes are there already: nobody is left who would fail.
+        let mut finalizing = facts.with_cluster(|cluster| cluster.status = ClusterStatus::Finalizing);
+        for host in &mut finalizing.hosts {
+            host.record.host.status = assisted_wire::host::HostStatus::Installed;
+        }
+        let record = report(&finalizing, "master", build(&failed)).unwrap().cluster.unwrap();
+        let ended = (record.cluster.status, record.cluster.status_info);
+        assert_eq!(ended, (ClusterStatus::Error, failure), "{code}");
+    }
+}
+
+#[test]
 fn hosts_that_have_their_replica() {
     let facts = installing(&enabled());
     let with = |phase: &str| {

@@ -30,6 +30,8 @@ pub struct HostView {
     pub since: DateTime,
     /// Version of the agent as it is stored: a poll that reports another one changes the host.
     pub discovery_agent_version: String,
+    /// What is kept of its agent's key: a poll that shows another one is not of that agent.
+    pub agent_key: Option<Box<str>>,
     /// Offset of the host's clock as it is stored, seconds.
     pub clock_ahead_seconds: Option<i64>,
     /// Whether a poll brings the host out of its state, so that it must be looked at again.
@@ -110,6 +112,7 @@ fn make(facts: &Facts, host: &HostFacts, peers: &Peers) -> HostView {
         status: fields.status,
         since: fields.status_updated_at,
         discovery_agent_version: fields.discovery_agent_version.clone(),
+        agent_key: host.record.agent_key.clone(),
         clock_ahead_seconds: host.record.clock_ahead_seconds,
         wakes_on_check_in: check_in::wakes_on_check_in(host),
         event: None,

@@ -14,17 +14,26 @@ use super::super::agent::{condition_of, infra_env_id, register};
 use super::super::world::{until, wait};
 use crate::controllers::own_hub::OwnHub;
 
-/// Stands for ten minutes: longer than the lease lasts, and than most pauses between attempts.
-const AWAY: Duration = Duration::from_secs(12);
 const LEASE: Duration = Duration::from_secs(4);
-/// Connections that are tried meanwhile: a dozen of watches and the lease, each after pauses that grow.
-const ATTEMPTS: usize = 150;
 
+/// Longer than the lease lasts, and than most pauses between attempts.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_happens_while_the_api_server_is_away_is_made_up_for() {
+    Box::pin(is_made_up_for("away", Duration::from_secs(12), 150)).await;
+}
+
+/// So long that hosts which nobody hears of count as lost meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_that_happens_in_ten_minutes_without_an_api_server_is_made_up_for() {
+    Box::pin(is_made_up_for("ten-minutes", Duration::from_secs(600), 3_000)).await;
+}
+
+/// The API server is away for so long, in which no more connections to it are tried than these: by a dozen of watches, after pauses that
+/// grow, until the lease is lost, and by whoever asks for the lease, eight times in its duration.
+async fn is_made_up_for(namespace: &'static str, away: Duration, most: usize) {
     let mut hub = OwnHub::launch(&[]).await;
     hub.start(LEASE).await;
-    let site = hub.site("away").await;
+    let site = hub.site(namespace).await;
     site.pull_secret().await;
     site.infra_env("pool", json!({})).await;
     let pool = infra_env_id(&site, "pool").await;
@@ -35,9 +44,9 @@ async fn what_happens_while_the_api_server_is_away_is_made_up_for() {
     tokio::task::block_in_place(|| hub.kube.stop_api());
     let before = hub.network.connections();
     let second = register(&site, pool).await.host_id.to_string();
-    tokio::time::sleep(AWAY).await;
+    tokio::time::sleep(away).await;
     let attempts = hub.network.connections() - before;
-    assert!(attempts < ATTEMPTS, "{attempts} connections within {AWAY:?}");
+    assert!(attempts < most, "{attempts} connections within {away:?}");
     tokio::task::block_in_place(|| hub.kube.start_api().unwrap());
 
     until(&site.api(), &second, |agent: &Agent| condition_of(agent, "SpecSynced").1 == "SyncOK").await;

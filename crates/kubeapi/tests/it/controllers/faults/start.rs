@@ -6,13 +6,16 @@ use assisted_config::Settings;
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::infra_env::{InfraEnv, InfraEnvStatus};
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
-use kube::ResourceExt;
+use assisted_kubeapi::rbac::{SERVICE, manifest};
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::super::agent::{condition_of, infra_env_id, register, report_sufficient};
 use super::super::cluster::{deployment, image_set, install};
 use super::super::world::{Site, serving_in, until, wait};
 use crate::controllers::own_hub::OwnHub;
+use crate::hub::apply;
 
 const AGENTS: usize = 40;
 const LEASE: Duration = Duration::from_secs(15);
@@ -123,7 +126,7 @@ async fn a_start_with_another_scheme_for_boot_files_shows_it_and_no_other_image(
             site.pull_secret().await;
             site.infra_env("rack", json!({})).await;
         }
-        let api = kube::Api::<InfraEnv>::namespaced(hub.client.clone(), "scheme");
+        let api = Api::<InfraEnv>::namespaced(hub.client.clone(), "scheme");
         let comes = |object: &InfraEnv| {
             let artifacts = object.status.as_ref().and_then(|status| status.boot_artifacts.as_ref());
             artifacts.is_some_and(|artifacts| {
@@ -140,4 +143,49 @@ async fn a_start_with_another_scheme_for_boot_files_shows_it_and_no_other_image(
         assert_eq!(*before, status, "the image is as it was");
         hub.stop().await;
     }
+}
+
+/// Who may lead, and nothing else: so it is for a moment where an API server has come and does not know of all roles yet.
+const LEADS: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: late, namespace: default}
+rules:
+- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update, patch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: late, namespace: default}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: late}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: late}]
+";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rights_that_come_after_the_lease_are_waited_for() {
+    let mut hub = OwnHub::launch(&[]).await;
+    let user = tokio::task::block_in_place(|| {
+        apply(&hub.kube, &manifest(&SERVICE, "default")).unwrap();
+        apply(&hub.kube, LEADS).unwrap();
+        hub.kube.kubeconfig_of("late", &["system:authenticated"])
+    });
+    hub.start_as(&user, LEASE).await;
+    let leases = Api::<Lease>::namespaced(hub.client.clone(), "default");
+    let is_held = |lease: &Lease| {
+        lease.spec.as_ref().is_some_and(|spec| spec.holder_identity.as_deref() == Some("test"))
+    };
+    until(&leases, "77190dcb.agent-install.openshift.io", is_held).await;
+    // It is refused meanwhile.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let granted = format!(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {{name: late}}\n\
+         roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: {}}}\n\
+         subjects: [{{apiGroup: rbac.authorization.k8s.io, kind: User, name: late}}]\n",
+        SERVICE.name
+    );
+    tokio::task::block_in_place(|| apply(&hub.kube, &granted).unwrap());
+    let site = hub.site("late").await;
+    site.pull_secret().await;
+    site.infra_env("pool", json!({})).await;
+    infra_env_id(&site, "pool").await;
+    hub.stop().await;
 }

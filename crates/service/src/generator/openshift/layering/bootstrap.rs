@@ -7,7 +7,7 @@ use assisted_ignition_spec::resource::Resource;
 use assisted_ocl::config::{self, Config, PoolBuild, Proxy, Registry, Scratch, Service, mosc_file};
 use assisted_ocl::paths;
 use assisted_wire::on_cluster_layering::{BuildLocation, Pool};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::extract::UserInput;
 use super::registry::{ANCHOR, Embedded};
@@ -16,6 +16,8 @@ use crate::generator::openshift::cluster_input::ClusterInput;
 
 const LAUNCHER: &str = include_str!("scripts/ocl-bootstrap");
 const UPDATE_TRUST: &str = "ocl-trust.service";
+/// Where the temporary control plane takes objects from that the cluster gets.
+const MANIFESTS: &str = "/opt/openshift/manifests";
 
 /// Images out of the release.
 #[derive(Clone, Debug)]
@@ -67,10 +69,14 @@ impl Bootstrap<'_> {
     fn files(&self) -> Result<Vec<(String, u32, Vec<u8>)>, LayeringError> {
         let image = &self.known.facts.policy.images.installer;
         let launcher = LAUNCHER.replace("@IMAGE@", &quoted(image));
-        let mut files = vec![
-            (paths::CONFIG.to_owned(), 0o600, self.config()?.write()?),
-            (paths::LAUNCHER.to_owned(), 0o555, launcher.into_bytes()),
-        ];
+        let config = self.config()?;
+        let text = config.write()?;
+        let mut files = vec![(paths::LAUNCHER.to_owned(), 0o555, launcher.into_bytes())];
+        if config.pools.iter().any(|pool| pool.location == BuildLocation::ControlPlane) {
+            let path = format!("{MANIFESTS}/{}.yaml", paths::CLUSTER_CONFIG);
+            files.push((path, 0o600, cluster_config(&text, image).to_string().into_bytes()));
+        }
+        files.push((paths::CONFIG.to_owned(), 0o600, text));
         for config in &self.user.configs {
             let text =
                 serde_yaml_ng::to_string(&config.document).unwrap_or_else(|_| config.document.to_string());
@@ -205,6 +211,19 @@ impl Bootstrap<'_> {
     }
 }
 
+/// What the controller in the cluster builds by; JSON is YAML. The text holds no secret.
+fn cluster_config(text: &[u8], image: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": paths::CLUSTER_CONFIG, "namespace": paths::NAMESPACE},
+        "data": {
+            (paths::CLUSTER_CONFIG_TEXT): String::from_utf8_lossy(text),
+            (paths::CLUSTER_CONFIG_IMAGE): image,
+        },
+    })
+}
+
 /// A word of a shell's, whatever it holds.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
@@ -231,8 +250,6 @@ fn trust_unit() -> String {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-
-    use serde_json::Value;
 
     use super::*;
     use crate::generator::openshift::layering::extract::extract;
@@ -344,6 +361,14 @@ mod tests {
             [(Pool::Master, BuildLocation::Bootstrap), (Pool::Worker, BuildLocation::ControlPlane)]
         );
         assert_eq!(config.images.mco, "quay.io/o/r@sha256:00");
+        // The controller is told the same.
+        let object: Value =
+            serde_json::from_slice(&tree.content("/opt/openshift/manifests/ocl-build-config.yaml").unwrap())
+                .unwrap();
+        assert_eq!(object["metadata"]["namespace"], "assisted-installer");
+        assert_eq!(object["data"]["image"], "quay.io/assisted/assisted-installer:latest");
+        let told = Config::read(object["data"]["config.json"].as_str().unwrap().as_bytes()).unwrap();
+        assert_eq!(told, config);
         let tree = edited(&input_external(), SCRIPT).unwrap();
         let config = Config::read(&tree.content(paths::CONFIG).unwrap()).unwrap();
         assert_eq!(config.registry, Registry::External {});
@@ -352,6 +377,19 @@ mod tests {
                 .keys()
                 .any(|path| path.starts_with("/opt/openshift/ocl/registry") || path.contains("certs.d"))
         );
+    }
+
+    #[test]
+    fn nothing_is_built_in_the_cluster_where_the_bootstrap_host_does_all() {
+        let mut known = input();
+        let asked =
+            json!({"onClusterLayering": {"mode": "Enabled", "workerBuildLocation": "Bootstrap"}}).to_string();
+        known.record.cluster.install_config_overrides.clone_from(&asked);
+        if let Some(record) = &mut known.facts.cluster {
+            record.cluster.install_config_overrides = asked;
+        }
+        let tree = edited(&known, SCRIPT).unwrap();
+        assert!(tree.content("/opt/openshift/manifests/ocl-build-config.yaml").is_none());
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod credentials;
 mod extract;
 mod hook;
 mod registry;
+mod switch;
 #[cfg(test)]
 mod testing;
 
@@ -130,11 +131,15 @@ impl Plan {
         self.credentials.as_ref().map(|credentials| credentials.auths(&hosts)).unwrap_or_default()
     }
 
-    /// The MachineConfigs that nodes get the registry and their trust in it by.
+    /// The MachineConfigs that nodes get the registry and their trust in it by, and what switches those that may have to start without
+    /// their image: workers do not know the embedded registry's name when they first start.
     pub(super) fn manifests(&self, known: &ClusterInput, images: &Images) -> Vec<Manifest> {
         let masters: Vec<String> = self.masters.iter().map(ToString::to_string).collect();
         let embedded = self.embedded(&images.docker_registry, &masters);
-        embedded.map(|embedded| embedded.manifests(known.has_arbiters())).unwrap_or_default()
+        let switching: &[&str] = if embedded.is_some() { &["master"] } else { &["master", "worker"] };
+        let mut all = embedded.map(|embedded| embedded.manifests(known.has_arbiters())).unwrap_or_default();
+        all.extend(switching.iter().map(|role| switch::manifest(role)));
+        all
     }
 
     /// Takes MachineOSConfigs out of the installation's folder, once patches are applied.
@@ -195,7 +200,9 @@ mod tests {
         let config: Secret = r#"{"pullSecret":"{}"}"#.into();
         assert_eq!(plan.install_config(&config).unwrap(), config);
         let images = Images { mco: "m".to_owned(), docker_registry: "r".to_owned() };
-        assert_eq!(plan.manifests(&input_external(), &images), []);
+        let made = plan.manifests(&input_external(), &images);
+        let names: Vec<_> = made.iter().map(|manifest| manifest.name.as_str()).collect();
+        assert_eq!(names, ["98-ocl-switch-master.yaml", "98-ocl-switch-worker.yaml"]);
     }
 
     #[test]
@@ -207,7 +214,12 @@ mod tests {
         let names: Vec<_> = made.iter().map(|manifest| manifest.name.as_str()).collect();
         assert_eq!(
             names,
-            ["98-ocl-registry-master.yaml", "98-ocl-trust-master.yaml", "98-ocl-trust-worker.yaml"]
+            [
+                "98-ocl-registry-master.yaml",
+                "98-ocl-trust-master.yaml",
+                "98-ocl-trust-worker.yaml",
+                "98-ocl-switch-master.yaml"
+            ]
         );
         let read = |place: usize| serde_yaml_ng::from_str::<Value>(&made[place].text).unwrap();
         for place in 0..3 {

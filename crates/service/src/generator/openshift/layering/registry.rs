@@ -139,11 +139,13 @@ fn sync_timer() -> String {
     )
 }
 
-fn file(path: &str, mode: u32, text: &str) -> Value {
+/// A file of a MachineConfig.
+pub(super) fn file(path: &str, mode: u32, text: &str) -> Value {
     json!({"path": path, "mode": mode, "overwrite": true, "contents": {"source": Resource::bytes(text).source}})
 }
 
-fn machine_config(name: &str, role: &str, files: &[Value], units: &[Value]) -> Manifest {
+/// A MachineConfig of a role.
+pub(super) fn machine_config(name: &str, role: &str, files: &[Value], units: &[Value]) -> Manifest {
     let mut config = json!({"ignition": {"version": "3.2.0"}, "storage": {"files": files}});
     if !units.is_empty() {
         config["systemd"] = json!({"units": units});

@@ -13,7 +13,7 @@ const AUTHORITIES: &str = "ca-bundle.crt";
 ///
 /// # Errors
 /// `Input` when it is not there or says nothing of registries.
-pub(super) fn mirrors(
+pub fn mirrors(
     reference: Option<&NamespacedReference>,
     objects: &dyn Objects,
 ) -> Result<Option<MirrorRegistry>, SyncError> {

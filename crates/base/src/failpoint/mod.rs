@@ -1,8 +1,19 @@
-//! Where a process can be made to die, so that tests can judge what it leaves behind.
+//! Where a process can be made to die, and a piece of work to fail, so that tests can judge what they leave behind.
 //!
 //! [`passed`] is called whenever something has come to last: a file, a transaction. In builds for development two environment
 //! variables speak of these steps: [`KINDS`] writes down which kinds of them there are, and [`DIE_AFTER`] ends the process right
-//! after one of them, before anybody is answered. Other builds know nothing of it.
+//! after one of them, before anybody is answered.
+//!
+//! [`begin`] and [`Step::end`] stand around what is done as a whole or fails. Where a test has a script for the work that is done
+//! [`within`] a name, a step of it fails before anything is done, or after all of it is. Other builds know nothing of both.
+
+#[cfg(debug_assertions)]
+mod script;
+
+use std::io;
+
+#[cfg(debug_assertions)]
+pub use script::{Fault, Moment, Script, StepName};
 
 /// `N` or `N KIND|KIND…`: the process ends after so many steps, all of them counted or those of these kinds. Unset: it never
 /// does.
@@ -25,6 +36,68 @@ pub fn passed(describe: impl FnOnce() -> Vec<String>) {
 #[cfg(not(debug_assertions))]
 #[inline(always)]
 pub fn passed(_: impl FnOnce() -> Vec<String>) {}
+
+/// A step that has begun.
+#[derive(Debug)]
+#[must_use]
+pub struct Step(#[cfg(debug_assertions)] Option<script::Begun>);
+
+/// A step begins; `describe` says what is done in it, as for [`passed`].
+///
+/// # Errors
+///
+/// A test lets it fail.
+#[cfg(debug_assertions)]
+pub fn begin(describe: impl FnOnce() -> String) -> io::Result<Step> {
+    script::begin(describe).map(Step)
+}
+
+/// A step begins.
+///
+/// # Errors
+///
+/// None.
+#[cfg(not(debug_assertions))]
+#[inline(always)]
+pub fn begin(_: impl FnOnce() -> String) -> io::Result<Step> {
+    Ok(Step())
+}
+
+impl Step {
+    /// All of it is done.
+    ///
+    /// # Errors
+    ///
+    /// A test lets it fail.
+    #[cfg(debug_assertions)]
+    pub fn end(self) -> io::Result<()> {
+        self.0.map_or(Ok(()), script::Begun::end)
+    }
+
+    /// All of it is done.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    #[cfg(not(debug_assertions))]
+    #[inline(always)]
+    pub fn end(self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Does work under a name by which a test can have a script for it; each call is an attempt.
+#[cfg(debug_assertions)]
+pub async fn within<F: Future>(name: impl FnOnce() -> String, work: F) -> F::Output {
+    script::within(name(), work).await
+}
+
+/// Does work.
+#[cfg(not(debug_assertions))]
+#[inline(always)]
+pub async fn within<F: Future>(_: impl FnOnce() -> String, work: F) -> F::Output {
+    work.await
+}
 
 #[cfg(debug_assertions)]
 mod imp {
@@ -87,13 +160,14 @@ mod imp {
     }
 
     /// What is done, without ids (`*`) and numbers (`#`).
-    fn kind(deed: &str) -> String {
+    pub(super) fn kind(deed: &str) -> String {
         let mut kind = String::with_capacity(deed.len());
         let mut rest = deed;
         while let Some(next) = rest.chars().next() {
             let digits = rest.len() - rest.trim_start_matches(|next: char| next.is_ascii_digit()).len();
-            let (sign, length) = match rest.get(..36) {
-                Some(id) if is_id(id) => ('*', 36),
+            let (sign, length) = match (rest.get(..36), rest.get(..32)) {
+                (Some(id), _) if is_id(id) => ('*', 36),
+                (_, Some(id)) if id.bytes().all(|byte| byte.is_ascii_hexdigit()) => ('*', 32),
                 _ if digits > 0 => ('#', digits),
                 _ => (next, next.len_utf8()),
             };
@@ -118,6 +192,8 @@ mod imp {
         fn kinds_have_no_ids_and_no_numbers() {
             let id = "5f0cbb7e-91f4-4d4e-9a1b-0123456789ab";
             assert_eq!(kind(&format!("put {id}/logs/{id}/host-12.tar.gz")), "put */logs/*/host-#.tar.gz");
+            let folder = id.replace('-', "");
+            assert_eq!(kind(&format!("put {id}/generated/{folder}/m.ign")), "put */generated/*/m.ign");
             assert_eq!(kind("update hosts"), "update hosts");
             assert_eq!(kind(&format!("{id}é5f0cbb7e-91f4")), "*é#f#cbb#e-#f#");
             assert_eq!(kind(""), "");

@@ -24,7 +24,7 @@ pub enum ChildError {
 /// # Errors
 /// When it can't be started, or takes too long: then it is killed.
 pub fn status(command: &mut Command, wait: &mut Wait) -> Result<ExitStatus, ChildError> {
-    finish(&mut command.spawn()?, wait)
+    finish(&mut command.spawn()?, wait, || {})
 }
 
 /// Runs a program to its end, and gives what it wrote.
@@ -34,16 +34,25 @@ pub fn status(command: &mut Command, wait: &mut Wait) -> Result<ExitStatus, Chil
 pub fn output(command: &mut Command, wait: &mut Wait) -> Result<Output, ChildError> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (stdout, stderr) = (collect(child.stdout.take()), collect(child.stderr.take()));
-    let status = finish(&mut child, wait)?;
+    let status = finish(&mut child, wait, || {})?;
     Ok(Output { status, stdout: stdout.wait(wait)?, stderr: stderr.wait(wait)? })
 }
 
-fn finish(child: &mut Child, wait: &mut Wait) -> Result<ExitStatus, ChildError> {
+/// Waits for the end of a program that runs, and does something else `meanwhile`, again and again.
+///
+/// # Errors
+/// When it takes too long: then it is killed.
+pub fn finish(
+    child: &mut Child,
+    wait: &mut Wait,
+    mut meanwhile: impl FnMut(),
+) -> Result<ExitStatus, ChildError> {
     let mut looks = LOOKS[0];
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
+        meanwhile();
         if let Err(late) = wait.pause(looks) {
             let _ = child.kill();
             let _ = child.wait();

@@ -19,6 +19,7 @@ pub struct Wait {
     began: Instant,
     /// How much of the time the last line told of.
     told: Duration,
+    is_quiet: bool,
 }
 
 /// The limit of a wait has passed.
@@ -34,7 +35,13 @@ impl Wait {
     /// Waits for what is named, which is told in a file or folder where one may look.
     pub fn new(what: impl Display, look: impl Display, limit: Duration) -> Self {
         let (what, look) = (what.to_string(), look.to_string());
-        Self { what, look, limit, began: Instant::now(), told: Duration::ZERO }
+        Self { what, look, limit, began: Instant::now(), told: Duration::ZERO, is_quiet: false }
+    }
+
+    /// Tells nothing: what is waited for tells all the time how far it is, or draws on the screen.
+    #[must_use]
+    pub fn quietly(self) -> Self {
+        Self { is_quiet: true, ..self }
     }
 
     /// Something else, or less, is waited for from now on, within the same time.
@@ -47,11 +54,19 @@ impl Wait {
     /// # Errors
     /// When the time is up.
     pub fn go_on(&mut self) -> Result<(), Late> {
-        if let Some(line) = self.after(self.began.elapsed())? {
+        if let Some(line) = self.due()? {
             // That nobody reads it is no failure. Standard error: what is awaited may be an answer on standard output.
             let _ = writeln!(std::io::stderr(), "{line}");
         }
         Ok(())
+    }
+
+    /// The line that is to be told now, if one is.
+    ///
+    /// # Errors
+    /// When the time is up.
+    pub fn due(&mut self) -> Result<Option<String>, Late> {
+        self.after(self.began.elapsed())
     }
 
     /// Sleeps, no longer than there is time, and goes on.
@@ -74,7 +89,7 @@ impl Wait {
         if elapsed >= *limit {
             return Err(Late { what: what.clone(), look: look.clone(), limit: *limit });
         }
-        if elapsed < self.told + TELL {
+        if self.is_quiet || elapsed < self.told + TELL {
             return Ok(None);
         }
         let (now, most) = (elapsed.as_secs(), limit.as_secs());
@@ -109,5 +124,12 @@ mod tests {
             late.unwrap().to_string(),
             "the service did not come within 100 s; its traces are in /x/service.log"
         );
+    }
+
+    #[test]
+    fn what_tells_by_itself_is_told_only_when_it_is_late() {
+        let mut wait = Wait::new("the screen", "/x", Duration::from_secs(100)).quietly();
+        assert_eq!(wait.after(Duration::from_secs(99)), Ok(None));
+        assert!(wait.after(Duration::from_secs(100)).is_err());
     }
 }
