@@ -37,6 +37,9 @@ enum Name {
     Installs,
     /// Reports of 16 MiB in several shapes, and the longest that `/health`, polls and reports of others take beside them
     Hostile,
+    /// Installations one after the other for an hour on each database, each taken away again, and whether memory and descriptors of the
+    /// service stay as they are
+    Soak,
     /// Agents on a hub: how fast they come, what quiet ones cost, a report until its condition, a start beside all of them
     Kube,
     /// Throughput, CPU, memory and first bytes of discovery images, beside nginx on the same file
@@ -57,7 +60,7 @@ impl Bench {
             build("the program for hosts", &["build", "--profile", "host", "--package", "assisted-host"])?;
         }
         let bench = match self.name {
-            Name::Discovery | Name::Installs | Name::Hostile | Name::Kube => LOAD,
+            Name::Discovery | Name::Installs | Name::Hostile | Name::Soak | Name::Kube => LOAD,
             Name::Images => IMAGES,
             Name::Generate => GENERATE,
         };
@@ -79,6 +82,7 @@ impl Bench {
             Name::Discovery => &["discovery"],
             Name::Installs => &["installs"],
             Name::Hostile => &["hostile"],
+            Name::Soak => &["soak"],
             Name::Kube => &["kube"],
             Name::Images | Name::Generate => &[],
         };

@@ -14,6 +14,7 @@ mod populate;
 mod process;
 mod report;
 mod service;
+mod soak;
 mod visible;
 
 use std::path::PathBuf;
@@ -56,6 +57,12 @@ enum What {
     Installs(Installs),
     /// Reports of 16 MiB, and what else is asked of the service meanwhile
     Hostile,
+    /// Installations one after the other, and what the service holds afterwards
+    Soak {
+        /// For how long, on each database
+        #[arg(long, default_value_t = 60)]
+        minutes: u64,
+    },
     /// Objects of the Kubernetes API: Agents that come, report and are quiet; a start beside all of them
     Kube {
         /// Hosts with an Agent each, one hub after the other
@@ -117,6 +124,7 @@ async fn measure(cli: Cli) -> Result<()> {
                 }
             }
             What::Hostile => hostile::run(engine, &program).await?,
+            What::Soak { minutes } => soak::run(engine, &program, Duration::from_secs(minutes * 60)).await?,
             What::Kube { agents, seconds } => {
                 for agents in agents {
                     kube::run(engine, &program, *agents, Duration::from_secs(*seconds)).await?;

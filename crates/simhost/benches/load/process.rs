@@ -34,6 +34,12 @@ pub fn pages_of_files(pid: u32) -> Result<f64> {
     Ok(pages)
 }
 
+/// Open descriptors of a process.
+pub fn descriptors(pid: u32) -> Result<u64> {
+    let listed = std::fs::read_dir(format!("/proc/{pid}/fd")).context("the process is gone")?;
+    Ok(listed.count() as u64)
+}
+
 /// Lines of one reading of `/proc/PID/status` that tell of memory.
 fn megabytes<const N: usize>(pid: u32, keys: [&str; N]) -> Result<[f64; N]> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).context("the process is gone")?;

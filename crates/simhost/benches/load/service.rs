@@ -146,6 +146,11 @@ impl Service {
         process::memory(self.server.pid())
     }
 
+    /// Files and connections that the service has open.
+    pub fn descriptors(&self) -> Result<u64> {
+        process::descriptors(self.server.pid())
+    }
+
     /// What of the service's memory are pages of its program, in MB.
     pub fn pages_of_program(&self) -> Result<f64> {
         process::pages_of_files(self.server.pid())
