@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use assisted_base::http::Trust;
 use assisted_blob::{Blob, Key, S3};
 use assisted_testkit::oci::{self, OPENSHIFT_INSTALL};
 use assisted_testkit::{Access, AwsServer, Balancer, DockerRegistry, Postgres};
@@ -51,15 +50,8 @@ impl Shared {
 
     /// The folders of generated files that each cluster has in the bucket.
     async fn folders(&self) -> BTreeSet<(String, String)> {
-        let bucket = S3 {
-            endpoint: self.files.url.parse().unwrap(),
-            region: "us-east-1".to_owned(),
-            bucket: BUCKET.to_owned(),
-            access_key: "me".to_owned(),
-            secret_key: "hush".into(),
-            create: false,
-            trust: Trust::System,
-        };
+        let endpoint = self.files.url.parse().unwrap();
+        let bucket = S3 { create: false, ..S3::at(endpoint, BUCKET, "me", "hush") };
         let all = Blob::bucket(bucket).await.unwrap().all().await.unwrap();
         let folder = |key: &Key| {
             let parts: Vec<_> = key.as_str().split('/').collect();
