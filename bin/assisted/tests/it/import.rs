@@ -188,10 +188,15 @@ fn measured(theirs: &str, dir: &Path, database: Option<&str>) -> (Value, u64) {
     command.args(["import", "--from", theirs, "-o", "json"]).env("ASSISTED_DATA_DIR", dir.join("data"));
     command.envs(database.map(|address| ("ASSISTED_DATABASE", address)));
     let mut child = command.stdout(std::fs::File::create(&told).unwrap()).spawn().unwrap();
+    let limit = Instant::now() + Duration::from_secs(20 * 60);
     let mut most = 0;
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
+        }
+        if Instant::now() >= limit {
+            child.kill().unwrap();
+            panic!("the import does not end");
         }
         most = most.max(peak_memory_of(child.id()).unwrap_or_default());
         std::thread::sleep(Duration::from_millis(20));
