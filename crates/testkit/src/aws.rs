@@ -1,5 +1,6 @@
 //! Services of AWS: moto (PyPI), which keeps buckets and zones in memory.
 
+use crate::bucket::{Bucket, SharedServer};
 use crate::local_server::LocalServer;
 use crate::shared::shared;
 use crate::{Error, python};
@@ -63,12 +64,13 @@ impl AwsServer {
         Ok(records)
     }
 
-    /// Starts a server that lives as long as the process: for tests that share one.
+    /// A bucket that no other test uses, of a server that all tests of this process share; it is not made yet.
     ///
     /// # Errors
     /// As [`Self::start`].
-    pub fn shared() -> Result<String, Error> {
-        shared(Self::start, |server| server.url.clone())
+    pub fn bucket() -> Result<Bucket, Error> {
+        static SERVER: SharedServer = SharedServer::new();
+        Bucket::on(&SERVER, || shared(Self::start, |server| server.url.clone()))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod aws;
 pub mod block;
+mod bucket;
 mod built;
 mod docker_registry;
 mod error;
@@ -36,6 +37,7 @@ pub use assisted_lab_tools::{
     Balancer, Missing, cache, cluster_api, coreos_installer, installed, kubernetes, python,
 };
 pub use aws::AwsServer;
+pub use bucket::Bucket;
 pub use built::{NotBuilt, built, built_for_hosts};
 pub use docker_registry::{Access, Auth, DockerRegistry};
 pub use error::Error;

@@ -3,6 +3,7 @@
 use assisted_lab_tools::s3s_fs;
 
 use crate::Error;
+use crate::bucket::{ACCESS_KEY, Bucket, SECRET_KEY, SharedServer};
 use crate::local_server::LocalServer;
 use crate::shared::shared;
 
@@ -17,10 +18,6 @@ pub struct S3Server {
 }
 
 impl S3Server {
-    /// Who is let in.
-    pub const ACCESS_KEY: &'static str = "me";
-    pub const SECRET_KEY: &'static str = "hush";
-
     /// Starts a server without buckets.
     ///
     /// # Errors
@@ -30,17 +27,18 @@ impl S3Server {
         let server = LocalServer::start(PROGRAM, &program, |command, port, files| {
             command
                 .args(["--host", "127.0.0.1", "--port", port])
-                .args(["--access-key", Self::ACCESS_KEY, "--secret-key", Self::SECRET_KEY])
+                .args(["--access-key", ACCESS_KEY, "--secret-key", SECRET_KEY])
                 .arg(files);
         })?;
         Ok(Self { url: server.url.clone(), _server: server })
     }
 
-    /// Starts a server that lives as long as the process: for tests that share one.
+    /// A bucket that no other test uses, of a server that all tests of this process share; it is not made yet.
     ///
     /// # Errors
     /// As [`Self::start`].
-    pub fn shared() -> Result<String, Error> {
-        shared(Self::start, |server| server.url.clone())
+    pub fn bucket() -> Result<Bucket, Error> {
+        static SERVER: SharedServer = SharedServer::new();
+        Bucket::on(&SERVER, || shared(Self::start, |server| server.url.clone()))
     }
 }

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::service::{self, Asked, stages};
 use crate::{ID, PROGRAM};
@@ -94,8 +95,10 @@ fn it_stops_when_told_and_reports_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let (url, asked) = service();
     let child = start(dir.path(), &url, "sleep 1000", &[]);
+    let begin = Instant::now();
     while !stages(&asked.lock().unwrap()).contains(&"Writing image to disk") {
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(begin.elapsed() < Duration::from_secs(60), "it never writes: {:#?}", asked.lock().unwrap());
+        std::thread::sleep(Duration::from_millis(20));
     }
     let children = format!("/proc/{0}/task/{0}/children", child.id());
     let inner = std::fs::read_to_string(children).unwrap();

@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use assisted_testkit::oci::{self, OPENSHIFT_INSTALL};
-use assisted_testkit::{Access, DockerRegistry};
+use assisted_testkit::oci::OPENSHIFT_INSTALL;
 use serde_json::{Value, json};
 
-use crate::openshift::registries_conf;
+use crate::releases::Releases;
 use crate::service::{Service, follow, text};
 
 fn examples() -> PathBuf {
@@ -147,11 +146,8 @@ fn what_is_wrong_is_told_before_anything_is_done() {
 
 #[test]
 fn a_release_that_nobody_configured_is_read_and_mirrors_are_those_of_the_objects() {
-    let images = tempfile::tempdir().unwrap();
-    let registry = DockerRegistry::start(images.path(), &Access::default()).unwrap();
-    let conf = images.path().join("registries.conf");
-    std::fs::write(&conf, registries_conf(&registry.name())).unwrap();
-    let service = Service::installing(&conf);
+    let releases = Releases::start();
+    let service = Service::installing(&releases.conf);
     let mirrors = "mirrorRegistryRef: {name: mirrors, namespace: site}";
     let folder = copied(
         &service,
@@ -171,8 +167,7 @@ fn a_release_that_nobody_configured_is_read_and_mirrors_are_those_of_the_objects
     set("own.lab");
     let early = service.cli(&["apply", "-f", &folder]);
     assert_eq!(early.status.code(), Some(1), "{early:?}");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(oci::push_release(&registry, "4.22.77", OPENSHIFT_INSTALL.as_bytes())).unwrap();
+    releases.push("4.22.77", OPENSHIFT_INSTALL);
 
     let apply = || service.json(&["apply", "-f", &folder]);
     let (cluster, infra_env) = ("ClusterDeployment site/rack", "InfraEnv site/rack");

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use assisted_base::http::Trust;
 use assisted_blob::{Blob, Key, S3};
 use assisted_testkit::{AwsServer, Postgres};
 use serde_json::{Value, json};
@@ -83,17 +82,10 @@ fn a_service_is_taken_over_with_the_hosts_that_poll() {
 
 #[test]
 fn files_come_out_of_a_bucket() {
-    let (theirs, dir, server) = (theirs(), tempfile::tempdir().unwrap(), AwsServer::shared().unwrap());
+    let (theirs, dir, server) =
+        (theirs(), tempfile::tempdir().unwrap(), AwsServer::bucket().unwrap().endpoint);
     let (cluster, name) = ("10000000-0000-4000-8000-000000000007", "of-the-replaced-service");
-    let place = S3 {
-        endpoint: server.parse().unwrap(),
-        region: "us-east-1".to_owned(),
-        bucket: name.to_owned(),
-        access_key: "me".to_owned(),
-        secret_key: "hush-bucket".into(),
-        create: true,
-        trust: Trust::System,
-    };
+    let place = S3::at(server.parse().unwrap(), name, "me", "hush-bucket");
     wait_for(async {
         let bucket = Blob::bucket(place).await.unwrap();
         for file in ["kubeconfig", "logs/controller/logs.tar.gz", "manifests/openshift/a.yaml"] {
@@ -196,10 +188,15 @@ fn measured(theirs: &str, dir: &Path, database: Option<&str>) -> (Value, u64) {
     command.args(["import", "--from", theirs, "-o", "json"]).env("ASSISTED_DATA_DIR", dir.join("data"));
     command.envs(database.map(|address| ("ASSISTED_DATABASE", address)));
     let mut child = command.stdout(std::fs::File::create(&told).unwrap()).spawn().unwrap();
+    let limit = Instant::now() + Duration::from_secs(20 * 60);
     let mut most = 0;
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
+        }
+        if Instant::now() >= limit {
+            child.kill().unwrap();
+            panic!("the import does not end");
         }
         most = most.max(peak_memory_of(child.id()).unwrap_or_default());
         std::thread::sleep(Duration::from_millis(20));

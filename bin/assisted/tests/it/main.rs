@@ -22,6 +22,7 @@ mod memory;
 mod mirror;
 mod openshift;
 mod prometheus;
+mod releases;
 mod secrets;
 mod service;
 mod start;

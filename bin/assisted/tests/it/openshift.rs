@@ -2,20 +2,11 @@
 
 use std::path::Path;
 
-use assisted_testkit::oci::{self, OPENSHIFT_INSTALL};
-use assisted_testkit::{Access, DockerRegistry};
+use assisted_testkit::oci::OPENSHIFT_INSTALL;
 use serde_json::Value;
 
+use crate::releases::Releases;
 use crate::service::{Service, text};
-
-/// Says that releases are to be had in a registry of this machine alone.
-pub fn registries_conf(registry: &str) -> String {
-    format!(
-        "[[registry]]\nlocation = \"quay.io/openshift-release-dev/ocp-release\"\nblocked = true\n\
-         [[registry.mirror]]\nlocation = \"{registry}/ocp/release\"\ninsecure = true\npull-from-mirror = \"all\"\n\
-         [[registry]]\nlocation = \"{registry}\"\ninsecure = true\n"
-    )
-}
 
 fn json(path: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
@@ -23,11 +14,8 @@ fn json(path: &Path) -> Value {
 
 #[test]
 fn simulated_hosts_are_installed_from_a_release() {
-    let images = tempfile::tempdir().unwrap();
-    let registry = DockerRegistry::start(images.path(), &Access::default()).unwrap();
-    let conf = images.path().join("registries.conf");
-    std::fs::write(&conf, registries_conf(&registry.name())).unwrap();
-    let service = Service::installing(&conf);
+    let releases = Releases::start();
+    let service = Service::installing(&releases.conf);
     let simulate = |more: &[&str]| {
         let output = service.simulation(&["--speed", "600"]).args(more).output().unwrap();
         assert!(output.status.success(), "{more:?}: {}\n{}", text(&output.stderr), service.log());
@@ -47,8 +35,7 @@ fn simulated_hosts_are_installed_from_a_release() {
     let refused = render(&to);
     assert!(!refused.status.success() && text(&refused.stderr).contains("no such image"), "{refused:?}");
 
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(oci::push_release(&registry, version, OPENSHIFT_INSTALL.as_bytes())).unwrap();
+    releases.push(version, OPENSHIFT_INSTALL);
 
     // For review: all files, and nothing has begun.
     let rendered = render(&to);

@@ -14,13 +14,13 @@ use assisted_core::model::cluster::ClusterRecord;
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_seal::{KeyFile, Keyring};
 use assisted_store::{Batch, Store};
-use assisted_testkit::oci::{self, OPENSHIFT_INSTALL};
-use assisted_testkit::{Access, Authority, DockerRegistry, Postgres, Server};
+use assisted_testkit::oci::OPENSHIFT_INSTALL;
+use assisted_testkit::{Authority, Postgres, Server};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use crate::openshift::registries_conf;
+use crate::releases::Releases;
 use crate::service::{Service, text};
 
 /// Words that stand in what the installation is given.
@@ -201,11 +201,8 @@ fn nothing_of_an_installation_is_readable() {
 
 #[test]
 fn nothing_of_an_installation_out_of_a_release_is_readable() {
-    let images = tempfile::tempdir().unwrap();
-    let registry = DockerRegistry::start(images.path(), &Access::default()).unwrap();
-    let conf = images.path().join("registries.conf");
-    fs::write(&conf, registries_conf(&registry.name())).unwrap();
-    let service = Service::installing(&conf);
+    let releases = Releases::start();
+    let service = Service::installing(&releases.conf);
     let (other, _) = service.cluster("other");
     let shown = service.json(&["cluster", "show", &other]);
     let version = shown["openshift_version"].as_str().unwrap();
@@ -213,8 +210,7 @@ fn nothing_of_an_installation_out_of_a_release_is_readable() {
     let chatty = "set -eu\n[ $# -ne 4 ] || cat \"$4/install-config.yaml\" 2> /dev/null || true\n";
     let program = OPENSHIFT_INSTALL.replacen("set -eu\n", chatty, 1);
     assert_ne!(program, OPENSHIFT_INSTALL);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(oci::push_release(&registry, version, program.as_bytes())).unwrap();
+    releases.push(version, &program);
     nothing_is_readable(&service, Vec::new);
 }
 

@@ -1,10 +1,9 @@
 //! A whole service for one test, on a free port.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use assisted_api::server::serve;
 use assisted_api::{Api, Timeouts};
-use assisted_base::http::Trust;
 use assisted_blob::{Blob, S3};
 use assisted_config::Settings;
 use assisted_service::generator::Simulation;
@@ -18,7 +17,6 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use uuid::Uuid;
 
 pub(crate) struct Server {
     pub(crate) url: String,
@@ -41,17 +39,9 @@ impl Server {
 
     /// With files in a bucket that no other test uses.
     pub(crate) async fn start_in_bucket(settings: Settings) -> Self {
-        static BUCKETS: OnceLock<String> = OnceLock::new();
-        let buckets = BUCKETS.get_or_init(|| AwsServer::shared().unwrap());
-        let bucket = S3 {
-            endpoint: buckets.parse().unwrap(),
-            region: "us-east-1".to_owned(),
-            bucket: format!("b-{}", Uuid::new_v4().simple()),
-            access_key: "me".to_owned(),
-            secret_key: "hush".into(),
-            create: true,
-            trust: Trust::System,
-        };
+        let bucket = AwsServer::bucket().unwrap();
+        let endpoint = bucket.endpoint.parse().unwrap();
+        let bucket = S3::at(endpoint, bucket.name, bucket.access_key, bucket.secret_key);
         Box::pin(Self::launch(settings, Timeouts::default(), None, Some(bucket))).await
     }
 

@@ -2,10 +2,8 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use assisted_backup::{DataFile, Destination, Manifest, RestoreError, Source, restore, write};
-use assisted_base::http::Trust;
 use assisted_blob::{Blob, Key, S3};
 use assisted_core::model::cluster::ClusterRecord;
 use assisted_seal::{KeyFile, Keyring};
@@ -15,7 +13,6 @@ use assisted_wire::id::ClusterId;
 use jiff::Timestamp;
 use serde_json::json;
 use tempfile::TempDir;
-use uuid::Uuid;
 
 /// What stands in a pull secret.
 pub const SECRET: &str = "hunter2-pull";
@@ -32,17 +29,9 @@ pub struct World {
 impl World {
     /// The same with files in a bucket of its own.
     pub fn in_a_bucket(self) -> Self {
-        static SERVER: OnceLock<String> = OnceLock::new();
-        let server = SERVER.get_or_init(|| AwsServer::shared().unwrap());
-        let bucket = S3 {
-            endpoint: server.parse().unwrap(),
-            region: "us-east-1".to_owned(),
-            bucket: format!("b-{}", Uuid::new_v4().simple()),
-            access_key: "me".to_owned(),
-            secret_key: "hush".into(),
-            create: true,
-            trust: Trust::System,
-        };
+        let bucket = AwsServer::bucket().unwrap();
+        let endpoint = bucket.endpoint.parse().unwrap();
+        let bucket = S3::at(endpoint, bucket.name, bucket.access_key, bucket.secret_key);
         Self { bucket: Some(bucket), ..self }
     }
 

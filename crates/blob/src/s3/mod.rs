@@ -54,6 +54,26 @@ pub struct S3 {
     pub trust: Trust,
 }
 
+impl S3 {
+    /// A bucket in the region that servers without regions take; it is made when it is not there.
+    pub fn at(
+        endpoint: Url,
+        bucket: impl Into<String>,
+        access_key: impl Into<String>,
+        secret_key: impl Into<Secret>,
+    ) -> Self {
+        Self {
+            endpoint,
+            region: "us-east-1".to_owned(),
+            bucket: bucket.into(),
+            access_key: access_key.into(),
+            secret_key: secret_key.into(),
+            create: true,
+            trust: Trust::System,
+        }
+    }
+}
+
 /// Why a bucket can't be used at all.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {

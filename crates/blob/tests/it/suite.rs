@@ -2,16 +2,13 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::sync::OnceLock;
 
-use assisted_base::http::Trust;
 use assisted_blob::{Blob, Error, S3};
 use assisted_seal::{Key as SealKey, Keyring, Keys};
 use assisted_testkit::{AwsServer, Hole, S3Server};
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use tempfile::TempDir;
-use uuid::Uuid;
 
 use super::{LIMIT, files, key};
 
@@ -36,21 +33,13 @@ pub(crate) fn bucket(create: bool) -> S3 {
 }
 
 fn bucket_at(server: Server, create: bool) -> S3 {
-    static MOTO: OnceLock<String> = OnceLock::new();
-    static S3S_FS: OnceLock<String> = OnceLock::new();
-    let server = match server {
-        Server::Moto => MOTO.get_or_init(|| AwsServer::shared().unwrap()),
-        Server::S3sFs => S3S_FS.get_or_init(|| S3Server::shared().unwrap()),
-    };
-    S3 {
-        endpoint: server.parse().unwrap(),
-        region: "us-east-1".to_owned(),
-        bucket: format!("b-{}", Uuid::new_v4().simple()),
-        access_key: "me".to_owned(),
-        secret_key: "hush".into(),
-        create,
-        trust: Trust::System,
+    let bucket = match server {
+        Server::Moto => AwsServer::bucket(),
+        Server::S3sFs => S3Server::bucket(),
     }
+    .unwrap();
+    let endpoint = bucket.endpoint.parse().unwrap();
+    S3 { create, ..S3::at(endpoint, bucket.name, bucket.access_key, bucket.secret_key) }
 }
 
 fn folder(dir: &TempDir) -> PathBuf {

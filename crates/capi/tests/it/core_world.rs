@@ -523,12 +523,15 @@ async fn client_of(kube: &Arc<Kube>, role: &'static Role) -> Client {
 
 async fn webhooks(client: Client, webhooks: &'static Webhooks, port: u16) -> JoinHandle<()> {
     // Its predecessor, which was killed, may not have let go of the port yet.
-    let listener = loop {
-        match TcpListener::bind(("127.0.0.1", port)).await {
-            Ok(listener) => break listener,
-            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+    let bound = async {
+        loop {
+            match TcpListener::bind(("127.0.0.1", port)).await {
+                Ok(listener) => break listener,
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
         }
     };
+    let listener = tokio::time::timeout(WEBHOOKS, bound).await.expect("the port stays taken");
     let target = Target::Url(format!("https://127.0.0.1:{port}"));
     let options = Options { webhooks, namespace: "default".to_owned(), target, protocols: None };
     tokio::spawn(async move {

@@ -65,9 +65,13 @@ impl Secure {
         tokio::spawn(serve(listeners, images, Timeouts::default(), stopped, None));
         let secure =
             Self { api, https, http, client, _dir: dir, _stop: stop.drop_guard(), _background: background };
-        while ask(&secure.client, Method::GET, &format!("{}/health", secure.https), &[]).await.status != 200 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        let healthy = async {
+            let url = format!("{}/health", secure.https);
+            while ask(&secure.client, Method::GET, &url, &[]).await.status != 200 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), healthy).await.expect("it gets healthy");
         secure
     }
 }

@@ -3,16 +3,13 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::sync::OnceLock;
 
-use assisted_base::http::Trust;
 use assisted_blob::{Blob, Key, S3};
 use assisted_import::Kind;
 use assisted_store::Deleted;
 use assisted_testkit::AwsServer;
 use assisted_wire::id::ClusterId;
 use rustix::fs::XattrFlags;
-use uuid::Uuid;
 
 use crate::world::{Ours, Theirs, id};
 
@@ -92,17 +89,8 @@ async fn files_of_a_folder_come_with_their_marks_and_once() {
 
 /// A bucket of a server in memory, that no other test uses.
 fn bucket() -> S3 {
-    static SERVER: OnceLock<String> = OnceLock::new();
-    let server = SERVER.get_or_init(|| AwsServer::shared().unwrap());
-    S3 {
-        endpoint: server.parse().unwrap(),
-        region: "us-east-1".to_owned(),
-        bucket: format!("b-{}", Uuid::new_v4().simple()),
-        access_key: "me".to_owned(),
-        secret_key: "hush".into(),
-        create: true,
-        trust: Trust::System,
-    }
+    let bucket = AwsServer::bucket().unwrap();
+    S3::at(bucket.endpoint.parse().unwrap(), bucket.name, bucket.access_key, bucket.secret_key)
 }
 
 /// Puts an object as the replaced service does, with what it notes on it. The server lets everybody in.

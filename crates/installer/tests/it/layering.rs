@@ -143,15 +143,15 @@ async fn a_master_waits_and_fails_with_the_build() {
     .await;
     let told = std::sync::Arc::clone(&service.told);
     let waits = async {
-        loop {
-            let waits = service.reports().iter().any(|told| {
-                told.starts_with("Writing image to disk / Waiting for the OS image of pool master")
-            });
-            if waits {
-                break;
+        let is_waiting = |told: &String| {
+            told.starts_with("Writing image to disk / Waiting for the OS image of pool master")
+        };
+        let reported = async {
+            while !service.reports().iter().any(is_waiting) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
             }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        };
+        tokio::time::timeout(LONGEST, reported).await.expect("it never waits for the image");
         let mut failed = build("master", "failed", None);
         failed["error"] = json!("no such package");
         failed["error_code"] = json!("build-user");

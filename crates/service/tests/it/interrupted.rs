@@ -1,6 +1,6 @@
 //! Clients that go away in the middle of a request.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assisted_service::infra_env::{DownloadInfraEnvFiles, ListInfraEnvs};
 use serde_json::{Value, json};
@@ -41,10 +41,12 @@ async fn what_was_written_is_what_is_known(database: Database) {
         let params = serde_json::from_value(json!({"static_network_config": networks(&name)})).unwrap();
         let mut update = Box::pin(lab.service.infra_envs().update(&lab.caller, id, params));
         // It gets on by one step at a time, until it has been written, and is not waited for any more.
+        let begun = Instant::now();
         let finished = loop {
             if futures::poll!(&mut update).is_ready() {
                 break true;
             }
+            assert!(begun.elapsed() < Duration::from_secs(60), "{name} is never written");
             tokio::time::sleep(Duration::from_millis(10)).await;
             if is_written(&name).await {
                 break false;

@@ -1,10 +1,9 @@
 //! A service with a clock of its own, and agents that talk to it as over HTTP.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use assisted_base::http::Trust;
 use assisted_blob::{Blob, S3};
 use assisted_config::Settings;
 use assisted_core::model::host::HostKey;
@@ -120,17 +119,8 @@ fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
 
 /// A bucket that no other test uses.
 pub fn bucket() -> S3 {
-    static SERVER: OnceLock<String> = OnceLock::new();
-    let server = SERVER.get_or_init(|| AwsServer::shared().unwrap());
-    S3 {
-        endpoint: server.parse().unwrap(),
-        region: "us-east-1".to_owned(),
-        bucket: format!("b-{}", Uuid::new_v4().simple()),
-        access_key: "me".to_owned(),
-        secret_key: "hush".into(),
-        create: true,
-        trust: Trust::System,
-    }
+    let bucket = AwsServer::bucket().unwrap();
+    S3::at(bucket.endpoint.parse().unwrap(), bucket.name, bucket.access_key, bucket.secret_key)
 }
 
 pub struct Lab {

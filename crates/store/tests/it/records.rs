@@ -455,9 +455,12 @@ async fn a_look_at_a_cluster_reads_no_other() {
     // A connection tells what it did when it ends.
     drop(store);
     let others = "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
-    while client.query_one(others, &[]).await.unwrap().get::<_, i64>(0) > 0 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    let ended = async {
+        while client.query_one(others, &[]).await.unwrap().get::<_, i64>(0) > 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), ended).await.expect("connections stay");
     let read = "select relname::text, seq_tup_read, idx_scan from pg_stat_user_tables \
                 where relname in ('clusters', 'infra_envs', 'hosts')";
     for row in client.query(read, &[]).await.unwrap() {

@@ -5,14 +5,13 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use assisted_base::http::Trust;
 use assisted_blob::{Blob, Key, S3};
 use assisted_testkit::oci::{self, OPENSHIFT_INSTALL};
-use assisted_testkit::{Access, AwsServer, Balancer, DockerRegistry, Postgres};
+use assisted_testkit::{AwsServer, Balancer, Postgres};
 use serde_json::Value;
 
 use super::{Process, Site, turn};
-use crate::openshift::registries_conf;
+use crate::releases::Releases;
 
 const BUCKET: &str = "files";
 
@@ -22,21 +21,17 @@ const HOSTS: usize = 3;
 /// What the three share besides the database: servers, and settings.
 struct Shared {
     files: AwsServer,
-    _registry: DockerRegistry,
-    _images: tempfile::TempDir,
+    _releases: Releases,
     environment: Vec<(&'static str, String)>,
 }
 
 impl Shared {
     async fn new() -> Self {
-        let images = tempfile::tempdir().unwrap();
-        let registry = DockerRegistry::start(images.path(), &Access::default()).unwrap();
-        let conf = images.path().join("registries.conf");
-        std::fs::write(&conf, registries_conf(&registry.name())).unwrap();
-        oci::push_release(&registry, "4.22.9", OPENSHIFT_INSTALL.as_bytes()).await.unwrap();
+        let releases = Releases::start();
+        oci::push_release(&releases.registry, "4.22.9", OPENSHIFT_INSTALL.as_bytes()).await.unwrap();
         let files = AwsServer::start().unwrap();
         let environment = vec![
-            ("REGISTRIES_CONF_FILE", conf.display().to_string()),
+            ("REGISTRIES_CONF_FILE", releases.conf.display().to_string()),
             ("STORAGE", "s3".to_owned()),
             ("S3_ENDPOINT_URL", files.url.trim_start_matches("http://").to_owned()),
             ("S3_BUCKET", BUCKET.to_owned()),
@@ -44,22 +39,15 @@ impl Shared {
             ("AWS_ACCESS_KEY_ID", "me".to_owned()),
             ("AWS_SECRET_ACCESS_KEY", "hush".to_owned()),
             // Made by the first; given to all like any other secret.
-            ("SEAL_KEY_FILE", images.path().join("seal-keys").display().to_string()),
+            ("SEAL_KEY_FILE", releases.conf.with_file_name("seal-keys").display().to_string()),
         ];
-        Self { files, _registry: registry, _images: images, environment }
+        Self { files, _releases: releases, environment }
     }
 
     /// The folders of generated files that each cluster has in the bucket.
     async fn folders(&self) -> BTreeSet<(String, String)> {
-        let bucket = S3 {
-            endpoint: self.files.url.parse().unwrap(),
-            region: "us-east-1".to_owned(),
-            bucket: BUCKET.to_owned(),
-            access_key: "me".to_owned(),
-            secret_key: "hush".into(),
-            create: false,
-            trust: Trust::System,
-        };
+        let endpoint = self.files.url.parse().unwrap();
+        let bucket = S3 { create: false, ..S3::at(endpoint, BUCKET, "me", "hush") };
         let all = Blob::bucket(bucket).await.unwrap().all().await.unwrap();
         let folder = |key: &Key| {
             let parts: Vec<_> = key.as_str().split('/').collect();

@@ -5,14 +5,15 @@ mod session;
 
 use std::process::Command;
 
-use assisted_testkit::oci::{self, OPENSHIFT_INSTALL};
-use assisted_testkit::{Access, DockerRegistry, built};
+use assisted_testkit::built;
+use assisted_testkit::oci::OPENSHIFT_INSTALL;
 use serde_json::Value;
 
 use self::block::{Block, Needs, blocks, documents, root};
 use self::session::{Network, Session};
+use crate::releases::Releases;
 use crate::service::{Service, text};
-use crate::{images, mirror, openshift};
+use crate::{images, mirror};
 
 /// The documents with commands that a test below types.
 const TYPED: &[&str] = &[
@@ -318,19 +319,15 @@ fn people_log_in() {
 
 #[test]
 fn files_are_looked_at_before_an_installation() {
-    let images = tempfile::tempdir().unwrap();
-    let registry = DockerRegistry::start(images.path(), &Access::default()).unwrap();
-    let conf = images.path().join("registries.conf");
-    std::fs::write(&conf, openshift::registries_conf(&registry.name())).unwrap();
-    let service = Service::installing(&conf);
+    let releases = Releases::start();
+    let service = Service::installing(&releases.conf);
     let (id, infra_env) = service.cluster("lab");
     let mut hosts = service.simulation(&["--speed", "600", "--until", "ready"]);
     let hosts = hosts.args(["--cluster", &id, "--infra-env", &infra_env]).output().unwrap();
     assert!(hosts.status.success(), "{}\n{}", text(&hosts.stderr), service.log());
     let cluster = service.json(&["cluster", "show", "lab"]);
     let version = cluster["openshift_version"].as_str().unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(oci::push_release(&registry, version, OPENSHIFT_INSTALL.as_bytes())).unwrap();
+    releases.push(version, OPENSHIFT_INSTALL);
     let mut session = Session::open(Network::Shared, &[("ASSISTED_URL", &service.url)]);
     follow("docs/generation.md", &mut session);
     assert!(session.dir().join("review/bootstrap.ign").is_file());

@@ -31,7 +31,7 @@ use crate::cluster::{is_absent, status};
 use crate::context::Context;
 use crate::finish::{administrator, apply};
 use objects::{Given, NAME, STATUS};
-use seen::{JobState, Next, Told};
+use seen::{BuilderStatus, JobState, Next};
 
 pub(super) use hand_over::is_everywhere;
 
@@ -54,9 +54,9 @@ pub(super) struct Work {
     is_ended: bool,
 }
 
-/// What builders tell, and their Job.
+/// The builder's status, and its Job.
 struct Looked {
-    told: Option<Told>,
+    builder: Option<BuilderStatus>,
     job: JobState,
 }
 
@@ -96,11 +96,12 @@ async fn step(
     };
     let looked = look(context).await?;
     work.is_active |= looked.job != JobState::Absent;
-    match seen::next(looked.told.as_ref(), &looked.job) {
+    match seen::next(looked.builder.as_ref(), &looked.job) {
         Next::Begin => Box::pin(begin(context, images, &given, build)).await,
-        Next::Follow => follow(context, images, looked.told, build, work).await,
+        Next::Follow => follow(context, images, looked.builder, build, work).await,
         Next::HandOver => {
-            let record = looked.told.and_then(|told| told.progress.record(POOL, BuildLocation::ControlPlane));
+            let record =
+                looked.builder.and_then(|builder| builder.progress.record(POOL, BuildLocation::ControlPlane));
             let record = record
                 .ok_or_else(|| hopeless(LayeringErrorCode::Lost, "the builder has built another pool"))?;
             Box::pin(hand_over::step(context, images, &given, build, told(record, build))).await
@@ -131,7 +132,7 @@ fn jobs(kube: &Client) -> Api<Job> {
 async fn look(context: &Context) -> Result<Looked, PassError> {
     let map = maps(&context.kube).get_opt(STATUS).await?;
     let job = jobs(&context.kube).get_opt(NAME).await?;
-    Ok(Looked { told: Told::of(map.as_ref()), job: JobState::of(job.as_ref()) })
+    Ok(Looked { builder: BuilderStatus::of(map.as_ref()), job: JobState::of(job.as_ref()) })
 }
 
 /// Reports a build. What the service takes for over is so: the next pass sees how it has ended.
@@ -217,11 +218,11 @@ fn told(record: LayeringBuild, build: &LayeringBuild) -> LayeringBuild {
 async fn follow(
     context: &Context,
     images: &Layering,
-    last: Option<Told>,
+    builder: Option<BuilderStatus>,
     build: &LayeringBuild,
     work: &mut Work,
 ) -> Result<(), PassError> {
-    if let Some(Told { at, progress }) = last
+    if let Some(BuilderStatus { at, progress }) = builder
         && at != work.told_at
         && let Some(record) = progress.record(POOL, BuildLocation::ControlPlane)
     {

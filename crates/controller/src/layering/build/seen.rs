@@ -35,14 +35,14 @@ impl JobState {
     }
 }
 
-/// What the builder has told last.
+/// The builder's status: what it wrote last into its ConfigMap.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Told {
+pub(super) struct BuilderStatus {
     pub(super) at: String,
     pub(super) progress: Progress,
 }
 
-impl Told {
+impl BuilderStatus {
     /// `None` where it has told nothing yet, or nothing that can be read.
     pub(super) fn of(map: Option<&ConfigMap>) -> Option<Self> {
         let data = map?.data.as_ref()?;
@@ -66,9 +66,9 @@ pub(super) enum Next {
     Fail(LayeringErrorCode, String),
 }
 
-/// What follows from what the builder tells and from its Job. The builder's own word counts most: its Job may be gone by then.
-pub(super) fn next(told: Option<&Told>, job: &JobState) -> Next {
-    match told.and_then(|told| told.progress.end()) {
+/// What follows from the builder's status and from its Job. The builder's own word counts most: its Job may be gone by then.
+pub(super) fn next(builder: Option<&BuilderStatus>, job: &JobState) -> Next {
+    match builder.and_then(|builder| builder.progress.end()) {
         Some(Ok(())) => return Next::HandOver,
         Some(Err(Failed { code, reason, .. })) => return Next::Fail(code, reason),
         None => {}
@@ -114,13 +114,13 @@ mod tests {
 
     use super::*;
 
-    fn told(state: &str, error: &Value) -> Told {
+    fn builder(state: &str, error: &Value) -> BuilderStatus {
         let progress = json!({"builds": [{
             "pool": "worker", "state": state, "attempt": 1, "step": null, "percent": 1, "started_at": null, "updated_at": null,
             "rendered_machine_config": null, "base_image": null, "image": null, "digest": null, "error": error,
         }]});
         let map = json!({"data": {"progress.json": progress.to_string(), "told-at": "t"}});
-        Told::of(Some(&serde_json::from_value(map).unwrap())).unwrap()
+        BuilderStatus::of(Some(&serde_json::from_value(map).unwrap())).unwrap()
     }
 
     fn job(kind: &str, reason: &str) -> JobState {
@@ -132,10 +132,10 @@ mod tests {
     #[test]
     fn a_builder_is_started_followed_and_believed() {
         use LayeringErrorCode::{BuildUser, Lost, Timeout};
-        let (ready, building) = (told("Ready", &Value::Null), told("Building", &Value::Null));
+        let (ready, building) = (builder("Ready", &Value::Null), builder("Building", &Value::Null));
         let error =
             json!({"code": "build-user", "reason": "exit 1", "retriable": false, "state": "Building"});
-        let failed = told("Failed", &error);
+        let failed = builder("Failed", &error);
         let active = job("Suspended", "");
         assert_eq!(active, JobState::Active);
         let is_failure = |next: Next| match next {
@@ -160,9 +160,9 @@ mod tests {
     #[test]
     fn what_is_no_progress_is_none() {
         let map = |data: Value| serde_json::from_value::<ConfigMap>(json!({"data": data})).unwrap();
-        assert_eq!(Told::of(None), None);
-        assert_eq!(Told::of(Some(&map(json!({})))), None);
-        assert_eq!(Told::of(Some(&map(json!({"progress.json": "{"})))), None);
+        assert_eq!(BuilderStatus::of(None), None);
+        assert_eq!(BuilderStatus::of(Some(&map(json!({})))), None);
+        assert_eq!(BuilderStatus::of(Some(&map(json!({"progress.json": "{"})))), None);
     }
 
     #[test]

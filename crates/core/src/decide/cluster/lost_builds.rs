@@ -17,7 +17,7 @@ pub const SILENCE: Duration = Duration::from_secs(10 * 60);
 pub(super) const REPORTED_IN: [ClusterStatus; 3] =
     [ClusterStatus::Installing, ClusterStatus::InstallingPendingUserAction, ClusterStatus::Finalizing];
 
-/// When the next build counts as lost, unless its builder says something.
+/// The moment from which on the next build counts as lost, unless its builder says something.
 pub(crate) fn silent_until(facts: &Facts) -> Option<Timestamp> {
     let record = facts.cluster.as_ref().filter(|record| REPORTED_IN.contains(&record.cluster.status))?;
     let active = record.layering.builds.iter().filter(|build| !build.state.is_terminal());
@@ -26,7 +26,7 @@ pub(crate) fn silent_until(facts: &Facts) -> Option<Timestamp> {
 
 /// Gives up builds whose builder has said nothing for too long.
 pub(crate) fn give_up(facts: &mut Facts, events: &mut Vec<NewEvent>) -> bool {
-    if silent_until(facts).is_none_or(|until| until >= facts.now) {
+    if silent_until(facts).is_none_or(|until| until > facts.now) {
         return false;
     }
     let now = facts.now;
@@ -34,7 +34,7 @@ pub(crate) fn give_up(facts: &mut Facts, events: &mut Vec<NewEvent>) -> bool {
     let lost: Vec<LayeringBuild> =
         record.layering.builds.iter().filter(|build| !build.state.is_terminal()).cloned().collect();
     for mut build in lost {
-        if build.updated_at.is_none_or(|at| deadline::after(at.0, SILENCE) >= now) {
+        if build.updated_at.is_none_or(|at| deadline::after(at.0, SILENCE) > now) {
             continue;
         }
         build.state = BuildState::Failed;

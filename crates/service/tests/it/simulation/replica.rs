@@ -4,13 +4,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use assisted_base::http::Trust;
 use assisted_blob::{Blob, S3};
 use assisted_config::{Generator, Settings};
 use assisted_service::generator::Simulation;
 use assisted_service::{Background, Clock, Service};
 use assisted_store::{Options, Store};
-use assisted_testkit::Hole;
+use assisted_testkit::{Bucket, Hole};
 use jiff::{SignedDuration, Timestamp};
 use tokio::runtime::{Builder, Handle, Runtime};
 
@@ -148,16 +147,11 @@ async fn open(
     let options = Options { statement_limit: STATEMENT_LIMIT, ..Options::default() };
     let address = format!("postgres://assisted@127.0.0.1:{database}/{}?sslmode=disable", place.database);
     let store = Store::open_with(&address, &options).await.map_err(|error| error.to_string())?;
-    let bucket = S3 {
-        endpoint: format!("http://127.0.0.1:{files}").parse().unwrap(),
-        region: "us-east-1".to_owned(),
-        bucket: place.bucket.clone(),
-        access_key: "me".to_owned(),
-        secret_key: "hush".into(),
-        create: true,
-        trust: Trust::System,
-    };
-    let blob = Blob::bucket(bucket).await.map_err(|error| error.to_string())?;
+    let endpoint = format!("http://127.0.0.1:{files}").parse().unwrap();
+    let Bucket { name, access_key, secret_key, .. } = place.bucket.clone();
+    let blob = Blob::bucket(S3::at(endpoint, name, access_key, secret_key))
+        .await
+        .map_err(|error| error.to_string())?;
     let mut settings = Settings::default();
     settings.images.agent = AGENT.to_owned();
     settings.http.image_service_base_url = "https://images.example.com".to_owned();

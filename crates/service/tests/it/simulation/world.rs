@@ -1,16 +1,15 @@
 //! Replicas on one database and one bucket, and how they are asked.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use assisted_core::model::refusal::RefusalKind;
 use assisted_service::{Error, Service};
-use assisted_testkit::{AwsServer, Postgres};
+use assisted_testkit::{AwsServer, Bucket, Postgres};
 use futures::future::join_all;
 use rand::Rng;
 use rand::rngs::StdRng;
-use uuid::Uuid;
 
 use super::plan::Plan;
 use super::replica::Replica;
@@ -26,7 +25,7 @@ pub struct Place {
     pub socket: PathBuf,
     pub database: String,
     pub bucket_port: u16,
-    pub bucket: String,
+    pub bucket: Bucket,
 }
 
 pub struct World {
@@ -42,15 +41,14 @@ pub struct Answer<T> {
 
 impl World {
     pub async fn start(plan: &Plan) -> Self {
-        static BUCKETS: OnceLock<String> = OnceLock::new();
         let server = Postgres::start().unwrap();
         let address = server.create_database().unwrap();
-        let buckets = BUCKETS.get_or_init(|| AwsServer::shared().unwrap());
+        let bucket = AwsServer::bucket().unwrap();
         let place = Arc::new(Place {
             socket: server.socket(),
             database: address.rsplit('/').next().unwrap().to_owned(),
-            bucket_port: buckets.rsplit(':').next().unwrap().parse().unwrap(),
-            bucket: format!("b-{}", Uuid::new_v4().simple()),
+            bucket_port: bucket.endpoint.rsplit(':').next().unwrap().parse().unwrap(),
+            bucket,
         });
         let mut replicas = Vec::new();
         for number in 0..plan.replicas.len() {

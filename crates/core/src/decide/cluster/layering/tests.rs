@@ -1,8 +1,7 @@
 //! What is told, what reports are taken, and what users see of it.
 
-use std::time::Duration;
-
 use assisted_wire::cluster::ClusterStatus;
+use jiff::SignedDuration;
 use serde_json::json;
 
 use super::*;
@@ -233,8 +232,13 @@ fn a_builder_that_says_nothing_is_lost() {
     let mut facts = after(&installing(&enabled()), &json!({}));
     assert_eq!(silent_until(&facts), Some(deadline::after(facts.now, SILENCE)));
     assert!(!give_up(&mut facts, &mut Vec::new()));
-    facts.now = deadline::after(facts.now, SILENCE + Duration::from_secs(1));
+    let until = deadline::after(facts.now, SILENCE);
+    facts.now = until - SignedDuration::from_millis(1);
+    assert!(!give_up(&mut facts, &mut Vec::new()));
+    // The look that is asked for is one at which it is lost, and none follows at that moment.
+    facts.now = until;
     let decision = crate::decide::refresh::refresh(&facts);
+    assert!(decision.next_check.is_none_or(|next| next > until), "{:?}", decision.next_check);
     assert!(decision.events.iter().any(|event| event.name == "ocl_build_failed"));
     let build = &decision.cluster.unwrap().layering.builds[0];
     assert_eq!((build.state, build.error_code), (BuildState::Failed, Some(LayeringErrorCode::Lost)));

@@ -42,6 +42,17 @@ async fn objects(site: &Site) -> Vec<(String, Option<String>, Value)> {
     all
 }
 
+/// The same once nothing of them is written any more.
+async fn at_rest(site: &Site) -> Vec<(String, Option<String>, Value)> {
+    wait("nothing is at rest", || async {
+        let first = objects(site).await;
+        tokio::time::sleep(REST).await;
+        first == objects(site).await
+    })
+    .await;
+    objects(site).await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_writes_nothing_that_is_as_it_should_be() {
     let mut hub = OwnHub::launch(&[]).await;
@@ -69,29 +80,14 @@ async fn a_start_writes_nothing_that_is_as_it_should_be() {
         })
         .await;
     }
-    // At rest.
-    let mut before = objects(&site).await;
-    loop {
-        tokio::time::sleep(REST).await;
-        let after = objects(&site).await;
-        if before == after {
-            break;
-        }
-        before = after;
-    }
+    let before = at_rest(&site).await;
 
     hub.stop().await;
     hub.start(LEASE).await;
     // The controllers are at work once they have done something.
     site.infra_env("news", json!({})).await;
     infra_env_id(&site, "news").await;
-    wait("nothing is at rest", || async {
-        let first = objects(&site).await;
-        tokio::time::sleep(REST).await;
-        first == objects(&site).await
-    })
-    .await;
-    let after = objects(&site).await;
+    let after = at_rest(&site).await;
     for (name, version, object) in &before {
         let Some((_, new, changed)) = after
             .iter()
