@@ -44,7 +44,7 @@ pub async fn run() -> Result<i32> {
     let known: Known = tell(&client, inspector, &json!({"inventory": inventory()})).await?;
     info!(node = known.uuid, "Ironic knows this machine");
     let heartbeat = format!("{ironic}/v1/heartbeat/{}", known.uuid);
-    let mut status = None;
+    let mut status: Option<&str> = None;
     loop {
         let wanted: Wanted = tell(&client, &heartbeat, &json!({"status": status})).await?;
         status = match wanted.step.as_deref() {
