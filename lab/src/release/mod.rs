@@ -18,6 +18,7 @@ use self::libraries::libraries;
 const PARTS: &str = "ocp/art";
 pub(crate) const RELEASE: &str = "ocp/release";
 const CONTROLLER: &str = "assisted/controller";
+const IRONIC_AGENT: &str = "metal3/ironic-agent";
 /// In the words of Go.
 const ARCHITECTURE: &str = "amd64";
 
@@ -46,6 +47,8 @@ pub struct ReleasePrograms {
     pub etcd: PathBuf,
     /// Kubernetes: one program that is kube-apiserver, kube-controller-manager or kubectl by its name.
     pub kubernetes: PathBuf,
+    /// Whether an image with Ironic's agent, as the lab has it, comes beside the release.
+    pub ironic: bool,
     /// What image mode needs, where a cluster is installed in it.
     pub image_mode: Option<ImageModePrograms>,
 }
@@ -89,6 +92,11 @@ impl Pushed {
             controller: format!("{registry}/{CONTROLLER}:latest"),
         }
     }
+}
+
+/// The name of the image with Ironic's agent in a registry, whether it is there or not.
+pub(crate) fn ironic_agent(registry: &str) -> String {
+    format!("{registry}/{IRONIC_AGENT}:latest")
 }
 
 fn tag(version: &str) -> String {
@@ -152,6 +160,11 @@ pub async fn push_release(
     let controller =
         image(&[("usr/bin/assisted", &programs.assisted)], &[], &["/usr/bin/assisted", "controller"])?;
     push(registry, CONTROLLER, Some("latest"), &controller).await?;
+    if programs.ironic {
+        let place = "usr/bin/ironic-agent";
+        let agent = image(&[(place, &programs.cluster)], &[], &["/usr/bin/ironic-agent"])?;
+        push(registry, IRONIC_AGENT, Some("latest"), &agent).await?;
+    }
     Ok(Pushed::named(registry, version))
 }
 
@@ -208,6 +221,7 @@ mod tests {
             assisted: program.clone(),
             etcd: program.clone(),
             kubernetes: program,
+            ironic: true,
             image_mode: None,
         };
         let pushed = push_release(&registry.name(), "4.20.1", &programs).await.unwrap();
@@ -217,6 +231,7 @@ mod tests {
         );
         // The daemon, the installer, etcd and Kubernetes; one for all that nobody runs.
         assert_eq!(digests.unwrap().count(), 5);
+        assert!(dir.path().join("docker/registry/v2/repositories/metal3/ironic-agent/_manifests").is_dir());
 
         let absent = ReleasePrograms { etcd: "/no/such/etcd".into(), ..programs };
         let told = push_release(&registry.name(), "4.20.1", &absent).await.unwrap_err().to_string();

@@ -14,7 +14,7 @@ impl Lab {
     /// Becomes the administrator by the code that the service has printed at its first start. The token stays in the lab's
     /// folder.
     pub(super) fn log_in(&self) -> Result<(), LabError> {
-        if self.plan.hub {
+        if self.plan.hub.is_some() {
             // The service asks nobody who they are.
             return Ok(());
         }

@@ -9,7 +9,7 @@ impl Lab {
         if self.plan.cluster_api.is_some() {
             return self.define_by_cluster_api(masters);
         }
-        if self.plan.hub {
+        if self.plan.hub.is_some() {
             return self.define_by_manifests(masters);
         }
         heading("A cluster and an infra-env");

@@ -79,6 +79,10 @@ pub enum LabError {
         "virtual and real machines boot the live ISO alone: the lab has no disk image that a machine boots with user data and is installed beside (--cluster-api live-iso, or --namespaces)"
     )]
     OnlyLiveIso,
+    #[error(
+        "metal3 inspects machines of namespaces alone, and has those installed: add --namespaces. The lab's agent of Ironic is made for them"
+    )]
+    OnlyNamespacesConverged,
     #[error("the core of Cluster API has not been built: run `cargo xtask setup cluster-api`")]
     NoClusterApi,
     #[error("{object} is not what the lab reads of it: {why}")]

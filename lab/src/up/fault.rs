@@ -214,14 +214,14 @@ impl Lab {
         self.service.restart(&self.plan, &self.network)
     }
 
-    fn switch_off(&mut self, number: usize) {
+    pub(super) fn switch_off(&mut self, number: usize) {
         if let Some((_, machine)) = self.machines.get_mut(number) {
             *machine = None;
         }
     }
 
     /// Starts a machine anew without having asked it.
-    fn reset(&mut self, number: usize) -> Result<(), LabError> {
+    pub(super) fn reset(&mut self, number: usize) -> Result<(), LabError> {
         if let Some((_, Some(MachineHandle::Real(machine)))) = self.machines.get_mut(number) {
             return machine.reset();
         }

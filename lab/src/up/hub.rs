@@ -10,9 +10,9 @@ use assisted_lab_tools::wait::Wait;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::cluster_api::{KINDS, OF_CORE, accounts, known_by};
+use super::cluster_api::{KINDS, OF_CORE, accounts, garbage_collector, known_by};
 use super::tls::Certificate;
-use super::{Lab, LabError, NAME, Plan, forget, program, say, write_secret};
+use super::{Flow, Lab, LabError, NAME, Plan, converged, forget, program, say, write_secret};
 use crate::network::{GATEWAY, Network, Running};
 
 /// The folder with all that is the hub's, in the lab's.
@@ -32,6 +32,8 @@ const START: Duration = Duration::from_secs(120);
 
 /// It ends when this is dropped.
 pub(super) struct Hub {
+    /// It takes away what belongs to BareMetalHosts that are gone, where something does.
+    garbage_collector: Option<Running>,
     api: Running,
     etcd: Running,
 }
@@ -70,14 +72,18 @@ impl Hub {
             .arg("--disable-admission-plugins=ServiceAccount")
             .args(["--service-cluster-ip-range=10.96.0.0/16", "--authorization-mode=RBAC"]);
         let api = Running::start("the hub's API server", &mut command, &dir.join("kube-apiserver.log"))?;
-        let mut hub = Self { api, etcd };
+        let mut hub = Self { garbage_collector: None, api, etcd };
         hub.await_ready(plan, network)?;
         define(plan, network)?;
+        if plan.hub == Some(Flow::Converged) {
+            hub.garbage_collector = Some(garbage_collector(plan, network)?);
+        }
         Ok(hub)
     }
 
     pub(super) fn must_live(&mut self) -> Result<(), LabError> {
         self.etcd.must_live()?;
+        self.garbage_collector.iter_mut().try_for_each(Running::must_live)?;
         Ok(self.api.must_live()?)
     }
 
@@ -111,10 +117,20 @@ fn define(plan: &Plan, network: &Network) -> Result<(), LabError> {
         &["create", "namespace", OF_SERVICE],
         &["create", "namespace", NAME],
     ] {
-        let mut command = kubectl(plan, network, words)?;
-        program::run("kubectl", command.stdout(Stdio::null()), &plan.dir)?;
+        quietly(plan, network, words)?;
+    }
+    if plan.hub == Some(Flow::Converged) {
+        // By this the service knows what metal3 can do, and looks for it once, when it starts.
+        let path = plan.dir.join(DIR).join("openshift.json");
+        std::fs::write(&path, converged::openshift().to_string()).map_err(LabError::io(&path))?;
+        quietly(plan, network, &["create", "--filename", &path.display().to_string()])?;
     }
     Ok(())
+}
+
+/// Runs `kubectl` about the hub, of whose successes nobody reads.
+fn quietly(plan: &Plan, network: &Network, words: &[&str]) -> Result<(), LabError> {
+    program::run("kubectl", kubectl(plan, network, words)?.stdout(Stdio::null()), &plan.dir)
 }
 
 fn start_etcd(plan: &Plan, network: &Network) -> Result<Running, LabError> {
@@ -159,14 +175,14 @@ pub(super) fn kubeconfig_path(plan: &Plan) -> PathBuf {
 /// What the service has to know of its hub.
 pub(super) fn settings(plan: &Plan) -> Vec<(&'static str, PathBuf)> {
     match plan.hub {
-        true => vec![
+        Some(_) => vec![
             ("ENABLE_KUBE_API", "true".into()),
             ("KUBECONFIG", kubeconfig_path(plan)),
             ("NAMESPACE", OF_SERVICE.into()),
             // Nobody can reach the lab's network but the lab.
             ("ASSISTED_ALLOW_UNAUTHENTICATED", "true".into()),
         ],
-        false => Vec::new(),
+        None => Vec::new(),
     }
 }
 
@@ -199,6 +215,9 @@ impl Lab {
             vec!["clusterdeployments", "agentclusterinstalls", "agents", "infraenvs", "baremetalhosts"];
         if self.plan.cluster_api.is_some() {
             kinds.extend(KINDS);
+        }
+        if self.ironic.is_some() {
+            kinds.push("preprovisioningimages");
         }
         for kind in kinds {
             let path = self.plan.dir.join(DIR).join(format!("{kind}.json"));

@@ -120,7 +120,7 @@ pub(super) mod tests {
             workers,
             day2_workers: 0,
             namespaces: false,
-            hub: false,
+            hub: None,
             cluster_api: None,
             static_network: false,
             minimal: false,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::topology::{Kind, Planned, Role};
-use super::{DOMAIN, Lab, LabError, NAME, Plan, heading, payload, service};
+use super::{DOMAIN, Flow, Lab, LabError, NAME, Plan, converged, heading, payload, service};
 use crate::network::{API_VIP, GATEWAY, INGRESS_VIP};
 
 /// Names of objects.
@@ -24,6 +24,12 @@ impl Lab {
         let mut objects = cluster(&planned, masters, &pushed.release);
         objects.extend([infra_env(&self.plan), pull_secret(&secret)]);
         objects.extend(planned.into_iter().flat_map(machine));
+        if self.plan.hub == Some(Flow::Converged) {
+            objects.push(converged::customization());
+            // The service says nothing about that in this flow.
+            let machines = objects.iter_mut().filter(|object| object["kind"] == "BareMetalHost");
+            machines.for_each(|machine| machine["spec"]["online"] = true.into());
+        }
         let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
         super::write_secret(&self.plan.dir.join(FILE), &format!("{list:#}\n"))?;
         self.show_hub(&["apply", "--filename", FILE])

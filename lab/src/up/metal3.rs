@@ -1,17 +1,49 @@
-//! metal3's part at a lab's hub: machines boot what their BareMetalHosts name, whose status tells of it.
+//! metal3's part at a lab's hub. By virtual media machines boot what their BareMetalHosts name, whose status tells of it; the other flow is
+//! in `converged`.
 
 use std::fs::File;
 use std::process::Stdio;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::{Lab, LabError, NAME, Phase, heading, program, say, tls, write_secret};
+use super::{Lab, LabError, NAME, Phase, Plan, heading, program, say, tls, write_secret};
 use crate::namespace::Medium;
 use crate::network;
 
 /// From the manifests until the last machine boots: the service lets an image rest for a minute.
-const BOOT: Duration = Duration::from_secs(15 * 60);
+pub(super) const BOOT: Duration = Duration::from_secs(15 * 60);
+
+/// How metal3 has machines boot the image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Flow {
+    /// As virtual media, and it does nothing else with them
+    VirtualMedia,
+    /// It inspects machines with it, and has them installed; on machines of namespaces
+    Converged,
+}
+
+/// Fails when the lab can't show what is asked for.
+pub(super) fn must_come(plan: &Plan) -> Result<(), LabError> {
+    match plan.hub {
+        Some(Flow::Converged) if !plan.namespaces => Err(LabError::OnlyNamespacesConverged),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn name(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
+}
+
+pub(super) fn is_deleting(object: &Value) -> bool {
+    object["metadata"]["deletionTimestamp"].is_string()
+}
+
+/// How far metal3 is with a machine.
+pub(super) fn state(host: &Value) -> &str {
+    host["status"]["provisioning"]["state"].as_str().unwrap_or_default()
+}
 
 /// What an order of metal3's is to become.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,10 +60,10 @@ pub(super) enum Next<'a> {
 
 pub(super) fn next(host: &Value) -> Next<'_> {
     let wanted = host["spec"]["image"]["url"].as_str().filter(|_| host["spec"]["online"] == true);
-    match (host["status"]["provisioning"]["state"].as_str(), wanted) {
-        (Some("provisioned"), _) => Next::Done,
-        (Some("available"), Some(url)) => Next::Boot(url),
-        (Some("available"), None) => Next::Wait,
+    match (state(host), wanted) {
+        ("provisioned", _) => Next::Done,
+        ("available", Some(url)) => Next::Boot(url),
+        ("available", None) => Next::Wait,
         _ => Next::Register,
     }
 }
@@ -52,13 +84,23 @@ pub(super) fn is_true(object: &Value, condition: &str) -> bool {
 impl Lab {
     /// Installs the cluster that the hub's objects describe, by nobody's order.
     pub(super) fn run_by_hub(&mut self) -> Result<(), LabError> {
-        heading("metal3 boots the machines from the image that their objects name");
+        let is_converged = self.plan.hub == Some(Flow::Converged);
+        heading(match is_converged {
+            true => "metal3 inspects the machines with the image of their InfraEnv, and has them installed",
+            false => "metal3 boots the machines from the image that their objects name",
+        });
         self.begins("machines boot, and are discovered");
-        self.play_metal3()?;
+        match is_converged {
+            true => self.have_installed()?,
+            false => self.play_metal3()?,
+        }
         heading("The installation, which begins by itself");
         self.begins("the cluster is installed");
         self.phase = Phase::Installing;
         self.await_completed()?;
+        if is_converged {
+            self.await_let_go()?;
+        }
         self.phase = Phase::Installed;
         heading("The objects, and the cluster");
         for words in [
@@ -102,6 +144,9 @@ impl Lab {
             for _ in 0..10 {
                 self.pause()?;
             }
+            if self.ironic.is_some() {
+                self.play_converged()?;
+            }
             wait.go_on()?;
         }
     }
@@ -125,6 +170,7 @@ impl Lab {
                     Next::Wait => {}
                     Next::Register => self.tell(&name, &status("available", false, ""))?,
                     Next::Boot(url) => {
+                        say(&format!("\n{name}: its BareMetalHost names {url}"));
                         self.boot_image(number, url)?;
                         self.tell(&name, &status("provisioned", true, url))?;
                     }
@@ -148,11 +194,30 @@ impl Lab {
         self.show_hub(&words)
     }
 
-    /// Has a machine boot the image that its BareMetalHost names. A management controller fetches it by itself; for other machines the lab
-    /// does that, once for each image.
+    /// Writes a change; what was changed or taken away by others meanwhile is looked at again.
+    pub(super) fn patch(
+        &self,
+        kind: &str,
+        name: &str,
+        change: &Value,
+        is_status: bool,
+    ) -> Result<(), LabError> {
+        let change = change.to_string();
+        let mut words = vec!["patch", kind, name, "--type=merge", "--patch", &change];
+        if is_status {
+            words.push("--subresource=status");
+        }
+        match self.show_hub(&words) {
+            Err(error @ LabError::Command { .. }) => {
+                say(&format!("{error}; it is tried again"));
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    /// Has a machine boot an image. A management controller fetches it by itself; for other machines the lab does that, once for each image.
     pub(super) fn boot_image(&mut self, number: usize, url: &str) -> Result<(), LabError> {
-        let name = self.machines.get(number).map(|(planned, _)| planned.name.as_str()).unwrap_or_default();
-        say(&format!("\n{name}: its BareMetalHost names {url}"));
         if self.plan.rack.is_some() {
             return self.boot_by_controller(number, url);
         }

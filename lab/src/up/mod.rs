@@ -6,12 +6,14 @@ mod administrator;
 mod cluster_api;
 mod command_line;
 mod controlled;
+mod converged;
 mod day2;
 mod define;
 mod error;
 mod fault;
 mod hub;
 mod image_mode;
+mod ironic;
 mod kubectl;
 mod machine_handle;
 mod machines;
@@ -52,7 +54,9 @@ use controlled::Controlled;
 pub use error::LabError;
 pub use fault::Fault;
 use fault::ScheduledFault;
+use ironic::Ironic;
 use machine_handle::MachineHandle;
+pub use metal3::Flow;
 pub use operators::Operator;
 pub use plan::{Plan, Until};
 pub use rack::Rack;
@@ -104,6 +108,8 @@ pub struct Lab {
     images: BTreeMap<String, String>,
     /// What Cluster API is, where it makes the cluster.
     cluster_api: Option<ClusterApi>,
+    /// What Ironic is, where it has machines installed.
+    ironic: Option<Ironic>,
     phase: Phase,
     began: Instant,
     /// Where the time goes; `None` once that has been told.
@@ -116,6 +122,7 @@ impl Lab {
     pub fn start(plan: Plan) -> Result<Self, LabError> {
         let began = Instant::now();
         cluster_api::must_come(&plan)?;
+        metal3::must_come(&plan)?;
         image_mode::must_come(&plan)?;
         let mut minutes = minutes::Sampler::start().map_err(LabError::io(Path::new("/proc")))?;
         minutes.begin("network, service, image");
@@ -149,6 +156,8 @@ impl Lab {
         let addresses: Vec<_> = std::iter::once(IpAddr::V4(GATEWAY)).chain(media).collect();
         let certificate = tls::Certificate::make(&plan.dir, &addresses)?;
         let service = service::Service::start(&plan, image, payload::names(), certificate, &network)?;
+        let ironic = (plan.hub == Some(Flow::Converged)).then(|| Ironic::start(&network, &members));
+        let ironic = ironic.transpose()?;
         let cli = CommandLine::new(&plan.program, &plan.dir, &network);
         let mut lab = Self {
             plan,
@@ -168,6 +177,7 @@ impl Lab {
             media: BTreeMap::new(),
             images: BTreeMap::new(),
             cluster_api: None,
+            ironic,
             phase: Phase::Before,
             began,
             minutes: Some(minutes),
@@ -188,7 +198,7 @@ impl Lab {
         if self.plan.cluster_api.is_some() {
             return self.run_by_cluster_api();
         }
-        if self.plan.hub {
+        if self.plan.hub.is_some() {
             return self.run_by_hub();
         }
         heading("Machines boot the discovery image");
@@ -313,9 +323,13 @@ impl Lab {
             self.must_live()?;
             if self.cluster_api.is_some() {
                 self.play_infrastructure()?;
-                // Looking costs what machines could use.
-                std::thread::sleep(POLL_INTERVAL * 2);
+            } else if self.ironic.is_some() {
+                self.play_converged()?;
+            } else {
+                continue;
             }
+            // Looking costs what machines could use.
+            std::thread::sleep(POLL_INTERVAL * 2);
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use assisted_lab_tools::kubernetes;
 use assisted_lab_tools::wait::Wait;
 
-use super::{LabError, Plan, image_mode, program};
+use super::{Flow, LabError, Plan, image_mode, program};
 use crate::image::ImageError;
 use crate::namespace;
 use crate::network::{Network, REGISTRY};
@@ -47,6 +47,7 @@ pub(super) fn push(plan: &Plan, network: &Network) -> Result<Pushed, LabError> {
         assisted: stripped(plan, &plan.program, "assisted")?,
         etcd: PathBuf::from(ETCD),
         kubernetes: kubernetes::find("kube").ok_or(LabError::NoKubernetes)?,
+        ironic: plan.hub == Some(Flow::Converged),
         image_mode: image_mode::programs(plan)?,
     };
     network.within(|| {

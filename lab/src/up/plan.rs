@@ -9,7 +9,7 @@ use assisted_lab_kinds::{Outcome, Outcomes, operators};
 use clap::ValueEnum;
 
 use super::cluster_api::Boots;
-use super::{Fault, LabError, Operator, Rack, Replicas, Topology};
+use super::{Fault, Flow, LabError, Operator, Rack, Replicas, Topology};
 
 /// How long an operator may keep a stage of the installation waiting where one of them never comes: the others have said all that they
 /// have to say in a few seconds.
@@ -28,8 +28,9 @@ pub struct Plan {
     /// Real machines, in place of virtual ones of a topology.
     pub rack: Option<Rack>,
     pub static_network: bool,
-    /// Whether objects of a hub describe everything, BareMetalHosts included, in place of orders by command line.
-    pub hub: bool,
+    /// Whether objects of a hub describe everything, BareMetalHosts included, in place of orders by command line: how metal3 has machines
+    /// boot then.
+    pub hub: Option<Flow>,
     /// Whether these are objects of Cluster API, whose providers do the rest: how its machines boot. The lab has a hub then.
     pub cluster_api: Option<Boots>,
     pub minimal: bool,

@@ -64,7 +64,7 @@ impl Service {
         certificate: Certificate,
         network: &Network,
     ) -> Result<Self, LabError> {
-        let hub = plan.hub.then(|| Hub::start(plan, &certificate, network)).transpose()?;
+        let hub = plan.hub.map(|_| Hub::start(plan, &certificate, network)).transpose()?;
         let asked = plan.replicas.as_ref();
         let shared = asked.map(|asked| replicas::Shared::start(asked, &plan.dir, network)).transpose()?;
         let os_images = os_images(&image);
@@ -188,7 +188,7 @@ fn api(
     command
         .args(["serve", "--listen", &listen.to_string(), "--generator", "openshift", "--data-dir"])
         .arg(dir.join(replicas::named(DATA, number)))
-        .env("AUTH_TYPE", if plan.hub { "none" } else { "users" })
+        .env("AUTH_TYPE", if plan.hub.is_some() { "none" } else { "users" })
         .env("SERVE_HTTPS", "true")
         .env("HTTPS_CERT_FILE", &certificate.chain)
         .env("HTTPS_KEY_FILE", &certificate.key)

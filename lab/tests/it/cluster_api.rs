@@ -1,21 +1,11 @@
 //! `assisted-lab up --cluster-api`: objects of Cluster API alone ask for a cluster. Its core is real, the providers are processes of the
 //! program, with the rights that they are released with, and the infrastructure is the lab's machines.
 
-use std::process::Command;
-use std::time::Duration;
-
-use assisted_lab_tools::wait::Wait;
-use assisted_testkit::kubernetes;
-use serde_json::Value;
-
+use crate::hub::{self, all, name, of_cluster, one};
 use crate::namespaces::Cluster;
-use crate::support::{output, run, text};
+use crate::support::run;
 
 const MASTERS: [&str; 3] = ["master-0", "master-1", "master-2"];
-/// How long a change of the cluster may take, and a command.
-const CHANGE: Duration = Duration::from_secs(10 * 60);
-const COMMAND: Duration = Duration::from_secs(60);
-const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// All kinds of objects that a Cluster brings along.
 const KINDS: &str = "clusters.cluster.x-k8s.io,machinedeployments,machinesets,machines.cluster.x-k8s.io,\
@@ -30,43 +20,9 @@ fn installed(options: &[&str], names: &[&str]) -> Cluster {
     cluster
 }
 
-/// `kubectl` at the hub.
-fn hub(cluster: &Cluster, words: &[&str]) -> Command {
-    let kubectl = kubernetes::find("kubectl").unwrap();
-    let first = [text(&kubectl), "--kubeconfig", "hub/kubeconfig", "--request-timeout=60s"];
-    cluster.exec(&[&first[..], words].concat())
-}
-
-fn all(cluster: &Cluster, kind: &str) -> Vec<Value> {
-    let told = run(hub(cluster, &["get", kind]).args(["-o", "json"])).stdout;
-    let list: Value = serde_json::from_slice(&told).unwrap();
-    list["items"].as_array().unwrap().clone()
-}
-
-fn one<'a>(objects: &'a [Value], name: &str) -> &'a Value {
-    objects
-        .iter()
-        .find(|object| object["metadata"]["name"] == name)
-        .unwrap_or_else(|| panic!("no {name} in {objects:#?}"))
-}
-
-fn of_cluster(cluster: &Cluster) -> Vec<Value> {
-    cluster.object(&["get", "nodes"])["items"].as_array().unwrap().clone()
-}
-
-fn name(object: &Value) -> String {
-    object["metadata"]["name"].as_str().unwrap().to_owned()
-}
-
 /// Waits until something is so; the lab has to live.
 fn until(cluster: &Cluster, what: &str, is_so: impl Fn() -> bool) {
-    let mut wait = Wait::new(what, cluster.dir().join("told").display(), CHANGE);
-    while !is_so() {
-        if let Err(late) = wait.pause(POLL_INTERVAL) {
-            let objects = output(&mut hub(cluster, &["get", KINDS, "-o", "yaml"]), COMMAND).stdout;
-            panic!("{late}\n{}\n{}", cluster.everything(), String::from_utf8_lossy(&objects));
-        }
-    }
+    hub::until(cluster, KINDS, what, is_so);
 }
 
 /// All conditions that a Cluster which stands has.
@@ -151,7 +107,7 @@ fn booted_disk_image(cluster: &Cluster, worker: &str) {
 /// The Cluster is deleted, and nothing of it is left but hosts that are free, switched off and empty.
 fn goes(cluster: &Cluster, names: &[&str]) {
     let secrets = || all(cluster, "secrets").iter().map(name).collect::<Vec<_>>();
-    run(&mut hub(cluster, &["delete", "clusters.cluster.x-k8s.io", "lab", "--wait=false"]));
+    run(&mut hub::kubectl(cluster, &["delete", "clusters.cluster.x-k8s.io", "lab", "--wait=false"]));
     until(cluster, "the end of the Cluster, and of all that it brought along,", || {
         all(cluster, KINDS).is_empty()
     });
@@ -212,7 +168,7 @@ fn everything_a_worker_comes_and_goes_and_a_master_is_replaced_by_cluster_api() 
     };
     let scale = |replicas: &str| {
         let replicas = format!("--replicas={replicas}");
-        run(&mut hub(&cluster, &["scale", "machinedeployment", "lab-workers", &replicas]));
+        run(&mut hub::kubectl(&cluster, &["scale", "machinedeployment", "lab-workers", &replicas]));
     };
 
     scale("2");
@@ -221,7 +177,7 @@ fn everything_a_worker_comes_and_goes_and_a_master_is_replaced_by_cluster_api() 
 
     let leaves = machine_of("worker-1");
     let mark = ["annotate", "machines.cluster.x-k8s.io", &leaves, "cluster.x-k8s.io/delete-machine=yes"];
-    run(&mut hub(&cluster, &mark));
+    run(&mut hub::kubectl(&cluster, &mark));
     scale("1");
     until(&cluster, "the end of the second worker", || gone(&leaves) && available(1));
     until(&cluster, "the end of its node", || of_cluster(&cluster).len() == names.len());
@@ -229,7 +185,7 @@ fn everything_a_worker_comes_and_goes_and_a_master_is_replaced_by_cluster_api() 
 
     let leaves = machine_of("master-0");
     let mark = ["annotate", "machines.cluster.x-k8s.io", &leaves, "cluster.x-k8s.io/remediate-machine="];
-    run(&mut hub(&cluster, &mark));
+    run(&mut hub::kubectl(&cluster, &mark));
     until(&cluster, "the end of a master", || gone(&leaves));
     until(&cluster, "another master in its place", || {
         let machines = all(&cluster, "machines.cluster.x-k8s.io");

@@ -55,6 +55,7 @@ fn what_a_lab_cannot_do_is_said() {
         (&["up", "--image-mode", "Containerfile", "--workers-in-cluster"], "--namespaces"),
         (&["up", "--image-mode", "Containerfile", "--switch"], "--namespaces"),
         (&["up", "--cluster-api", "--hub"], "cannot be used with"),
+        (&["up", "--hub=converged"], "--namespaces"),
         (&["up", "--fault", "reset-while-writing", "--fault", "network-cut"], "has to go wrong alone"),
         (&["up", "--fault", "image-step"], "in image mode alone"),
     ] {

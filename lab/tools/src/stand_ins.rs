@@ -7,6 +7,7 @@ pub const STAND_INS: &[&str] = &[
     "fsfreeze",
     "growpart",
     "hostnamectl",
+    "ironic-agent",
     "journalctl",
     "lab-init",
     "lsblk",

@@ -8,7 +8,7 @@ use std::time::Duration;
 use assisted_console::output::{line_if_read, show, table};
 use assisted_console::{Failure, Global};
 use assisted_lab_machines::up::{
-    Boots, Fault, Lab, LabError, Operator, Plan, Rack, Record, Replicas, Topology, Until,
+    Boots, Fault, Flow, Lab, LabError, Operator, Plan, Rack, Record, Replicas, Topology, Until,
 };
 use clap::{Args, ValueEnum};
 
@@ -39,11 +39,12 @@ pub struct Up {
     /// Machines that are namespaces of this computer: a few minutes instead of many, but no firmware, kernel or boot loader
     #[arg(long, conflicts_with_all = ["machines", "static_network", "iso"])]
     namespaces: bool,
-    /// Describe everything by objects of a hub, BareMetalHosts included, whose metal3 the lab plays, instead of by commands
-    #[arg(long, conflicts_with_all = [
+    /// Describe everything by objects of a hub, BareMetalHosts included, whose metal3 the lab plays, instead of by commands; how metal3 has
+    /// machines boot
+    #[arg(long, value_enum, value_name = "FLOW", num_args = 0..=1, require_equals = true, default_missing_value = "virtual-media", conflicts_with_all = [
         "static_network", "faults", "operators", "image_mode", "day2_workers", "until",
     ])]
-    hub: bool,
+    hub: Option<Flow>,
     /// Have Cluster API make the cluster: its core, both providers, and an infrastructure of the lab's machines, on a hub; how machines boot
     #[arg(long, value_enum, value_name = "BOOTS", num_args = 0..=1, require_equals = true, default_missing_value = "live-iso", conflicts_with_all = [
         "hub", "static_network", "iso", "faults", "operators", "image_mode", "until",
@@ -170,7 +171,7 @@ impl Up {
             day2_workers: self.day2_workers,
             namespaces: self.namespaces,
             rack: self.machines.as_deref().map(Rack::read).transpose().map_err(Failure::refused)?,
-            hub: self.hub || self.cluster_api.is_some(),
+            hub: self.hub.or(self.cluster_api.map(|_| Flow::VirtualMedia)),
             cluster_api: self.cluster_api,
             static_network: self.static_network,
             // They read nothing of it but the Ignition config.

@@ -53,6 +53,8 @@ pub enum Command {
     #[command(subcommand)]
     Event(event::Command),
     /// Operators that can be installed with a cluster: list, show what each needs and what it would mean for a cluster
+    ///
+    /// The operator that runs this service on a hub, as an AgentServiceConfig asks for it, is another command: `assisted service-operator`.
     #[command(subcommand)]
     Operator(operator::Command),
     #[cfg(feature = "kubernetes")]

@@ -5,6 +5,7 @@
 mod control;
 mod disk;
 mod init;
+mod ironic;
 mod journal;
 mod name;
 mod ostree;
@@ -25,6 +26,7 @@ pub async fn run(name: &str, args: &[OsString]) -> Result<i32> {
     match name {
         "coreos-installer" => disk::install(&args).await,
         "hostnamectl" => name::set(&args),
+        "ironic-agent" => ironic::run().await,
         "journalctl" => journal::show(&args),
         "lab-init" => init::run().await,
         "lsblk" => partitions::lsblk(&args).await,

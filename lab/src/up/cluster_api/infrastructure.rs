@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::KUBECONFIG;
 use crate::namespace::Medium;
 use crate::up::machine_handle::MachineHandle;
-use crate::up::metal3::{Next, next, status};
+use crate::up::metal3::{Next, is_deleting, name, next, state, status};
 use crate::up::{Lab, LabError, NAME, forget, say, write_secret};
 
 /// Kinds in the order in which they are read: the image that a machine boots is written before the data for which it waits, so what is read
@@ -49,20 +49,8 @@ impl Objects {
     }
 }
 
-fn name(object: &Value) -> &str {
-    object["metadata"]["name"].as_str().unwrap_or_default()
-}
-
-fn state(host: &Value) -> &str {
-    host["status"]["provisioning"]["state"].as_str().unwrap_or_default()
-}
-
 fn is_for(host: &Value, own: &Value) -> bool {
     host["spec"]["consumerRef"]["name"] == own["metadata"]["name"]
-}
-
-fn is_deleting(object: &Value) -> bool {
-    object["metadata"]["deletionTimestamp"].is_string()
 }
 
 /// What a host is to be for a machine, as a merge patch.
@@ -119,22 +107,6 @@ impl Lab {
             self.provision(host)?;
         }
         self.link(&found)
-    }
-
-    /// Writes a change; what was changed or taken away by others meanwhile is looked at again.
-    fn patch(&self, kind: &str, name: &str, change: &Value, is_status: bool) -> Result<(), LabError> {
-        let change = change.to_string();
-        let mut words = vec!["patch", kind, name, "--type=merge", "--patch", &change];
-        if is_status {
-            words.push("--subresource=status");
-        }
-        match self.show_hub(&words) {
-            Err(error @ LabError::Command { .. }) => {
-                say(&format!("{error}; it is tried again"));
-                Ok(())
-            }
-            done => done,
-        }
     }
 
     /// Brings a machine a step further; whether it has taken a host.
@@ -201,6 +173,7 @@ impl Lab {
             Next::Register => self.tell(&own, &status("available", false, "")),
             Next::Boot(url) => {
                 if host["spec"]["image"]["format"] == "live-iso" {
+                    say(&format!("\n{own}: its BareMetalHost names {url}"));
                     self.boot_image(number, url)?;
                 } else {
                     let medium = self.user_data(host)?;
@@ -213,7 +186,7 @@ impl Lab {
     }
 
     /// A host of nobody any more.
-    fn deprovision(&mut self, number: usize, own: &str) -> Result<(), LabError> {
+    pub(in crate::up) fn deprovision(&mut self, number: usize, own: &str) -> Result<(), LabError> {
         if let Some((_, Some(MachineHandle::Real(machine)))) = self.machines.get(number) {
             say(&format!(
                 "\n{own}: switched off by its management controller; its disks keep what is on them"

@@ -57,7 +57,7 @@ impl Lab {
     }
 
     /// Applies objects, which stay in a file of the lab's folder.
-    pub(super) fn apply_objects(&self, file: &str, objects: &[Value]) -> Result<(), LabError> {
+    pub(in crate::up) fn apply_objects(&self, file: &str, objects: &[Value]) -> Result<(), LabError> {
         let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
         write_secret(&self.plan.dir.join(file), &format!("{list:#}\n"))?;
         self.show_hub(&["apply", "--filename", file])
@@ -90,7 +90,7 @@ fn log(plan: &Plan, name: &str) -> std::path::PathBuf {
 }
 
 /// Kubernetes takes away what belongs to objects that are gone.
-fn garbage_collector(plan: &Plan, network: &Network) -> Result<Running, LabError> {
+pub(in crate::up) fn garbage_collector(plan: &Plan, network: &Network) -> Result<Running, LabError> {
     let program = kubernetes::find("kube-controller-manager").ok_or(LabError::NoKubernetes)?;
     let mut command = network.command(program);
     command.arg(flag("kubeconfig", &kubeconfig_path(plan))).args([
