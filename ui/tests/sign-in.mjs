@@ -3,15 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { run } from './lib/browser.mjs';
+import { logIn } from './lib/log-in.mjs';
 
 const PASSWORD = 'correct horse battery';
-
-/** @param {import('playwright-core').Page} page @param {string} name @param {string} password */
-async function logIn(page, name, password) {
-  await page.getByLabel('Name').fill(name);
-  await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Log in', exact: true }).click();
-}
 
 await run(
   async ({ service, page, context, expectError, settled, picture }) => {

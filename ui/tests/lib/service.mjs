@@ -73,6 +73,16 @@ export class Service {
     return service;
   }
 
+  /**
+   * One that runs already, and goes on afterwards.
+   * @param {string} url
+   */
+  static at(url) {
+    const service = new Service({}, '');
+    service.url = url;
+    return service;
+  }
+
   /** Starts it, the second time where it was. */
   async begin() {
     const args = ['serve', '--listen', this.#listen, '--data-dir', this.dir, '--generator', 'simulation'];
@@ -110,7 +120,7 @@ export class Service {
 
   async end() {
     await this.kill();
-    await rm(this.dir, { recursive: true, force: true });
+    if (this.dir !== '') await rm(this.dir, { recursive: true, force: true });
   }
 
   /**

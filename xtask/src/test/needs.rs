@@ -37,8 +37,8 @@ const fn as_root(package: &'static str, debian: &'static str, stages: &'static [
 pub const NEEDS: &[Needs] = &[
     as_root(
         "assisted-lab-machines",
-        "QEMU, bubblewrap, ignition, docker-registry, PostgreSQL, chrony, dnsmasq, xorriso and more",
-        &[PYTHON, PROGRAMS, COREOS_INSTALLER, KUBERNETES, CLUSTER_API, LAB_IMAGE, HOST_PROGRAM],
+        "QEMU, bubblewrap, ignition, docker-registry, PostgreSQL, chrony, dnsmasq, xorriso, Node, npm and more",
+        &[PYTHON, UI, CHROMIUM, PROGRAMS, COREOS_INSTALLER, KUBERNETES, CLUSTER_API, LAB_IMAGE, HOST_PROGRAM],
     ),
     as_root("assisted-lab-cluster", "bubblewrap, etcd, ignition-validate", &[PROGRAMS, KUBERNETES]),
     of("assisted-ui", "Node, npm, bind9", &[PYTHON, UI, CHROMIUM, PROGRAMS]),
