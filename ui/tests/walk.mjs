@@ -6,69 +6,46 @@ import assert from 'node:assert/strict';
 import { readFile, stat } from 'node:fs/promises';
 import { PULL_SECRET } from './lib/service.mjs';
 import { run } from './lib/browser.mjs';
+import { Wizard } from './lib/wizard.mjs';
 
 /** Has an entry that no release asks for. */
 const OTHER_SECRET = JSON.stringify({ auths: { 'registry.example.com': { auth: 'dXNlcjpwYXNz' } } });
 
 await run(async ({ service, page, expectError, picture }) => {
-  /** @param {string} name */
-  const field = (name) => page.locator(`input#form-input-${name}-field, textarea#form-input-${name}-field`);
-  const next = async () => {
-    const button = page.locator('button[name=next]');
-    // The forms keep what was typed a moment later.
-    await page.locator('button[name=next]:not([disabled]):not([aria-disabled=true])').waitFor();
-    await button.click();
-  };
-
-  const downloaded = async (/** @type {() => Promise<void>} */ ask) => {
-    const download = page.waitForEvent('download');
-    await ask();
-    return download;
-  };
-
+  const wizard = new Wizard(page);
   await page.goto(service.url);
-  await page.getByRole('link', { name: /create/i }).or(page.getByRole('button', { name: /create/i })).first().click();
-  await field('name').fill('demo');
-  await field('baseDnsDomain').fill('example.com');
+  await wizard.begin('demo', 'example.com');
   await picture('wizard');
 
   // A pull secret that opens nothing is refused with the reason, and the form stays.
   expectError(/^400 .*\/v2\/clusters\/?$/);
-  await field('pullSecret').fill(OTHER_SECRET);
-  await next();
+  await wizard.field('pullSecret').fill(OTHER_SECRET);
+  await wizard.next();
   await page.getByText(/pull secret/i).and(page.locator('.pf-v6-c-alert *')).first().waitFor();
-  await field('pullSecret').fill(PULL_SECRET);
-  await next();
-  await page.waitForURL(/\/clusters\/[0-9a-f-]{36}/);
-  const cluster = /clusters\/([0-9a-f-]{36})/.exec(page.url())?.[1] ?? '';
+  const cluster = await wizard.make(PULL_SECRET);
   const [infraEnv] = await service.ask(`/v2/infra-envs?cluster_id=${cluster}`);
 
   // Operators, then hosts.
-  await next();
-  await page.getByRole('button', { name: 'Add hosts' }).first().click();
-  await page.getByRole('button', { name: /generate discovery iso/i }).last().click();
-  await page.getByText(/Discovery ISO URL/i).first().waitFor();
-  await page.getByRole('button', { name: 'Close' }).last().click();
+  await wizard.next();
+  assert.match(await wizard.image(), /^https?:/);
   const ids = { cluster, infraEnv: infraEnv.id };
   // The worker is switched on as soon as the cluster takes it.
   const hosts = service.simulate(ids, ['--hosts-only', '--speed', '60', '--add-workers', '1']);
-  await page.getByText('Ready', { exact: true }).nth(2).waitFor({ timeout: 90_000 });
+  await wizard.hosts(3, 90_000);
   await picture('discovery');
-  await next();
+  await wizard.toNetworking();
 
-  // Storage, then networking: an address beyond the network is refused before anything is sent, one within it goes on.
-  await next();
-  await field('apiVips-0-ip').waitFor();
+  // Networking: an address beyond the network is refused before anything is sent, one within it goes on.
   const { host_networks } = await service.ask(`/v2/clusters/${cluster}`);
   const base = host_networks[0].cidr.split('.').slice(0, 3).join('.');
-  await field('apiVips-0-ip').fill('192.0.2.50');
-  await field('ingressVips-0-ip').fill(`${base}.51`);
+  await wizard.field('apiVips-0-ip').fill('192.0.2.50');
+  await wizard.field('ingressVips-0-ip').fill(`${base}.51`);
   await page.getByText('IP Address is outside of selected subnet').first().waitFor();
   assert.equal(await page.locator('button[name=next]').isDisabled(), true);
   // Beyond the hosts, and within a network of 64 addresses.
-  await field('apiVips-0-ip').fill(`${base}.50`);
+  await wizard.field('apiVips-0-ip').fill(`${base}.50`);
   await page.getByText('IP Address is outside of selected subnet').waitFor({ state: 'detached' });
-  await next();
+  await wizard.next();
 
   // Review, with what has happened so far, and install.
   await page.locator('button[name=install]:not([disabled])').waitFor({ timeout: 90_000 });
@@ -80,9 +57,7 @@ await run(async ({ service, page, expectError, picture }) => {
   await events.getByText('Updated status of the cluster to ready').first().waitFor();
   await events.getByTestId('close-events-modal').click();
   await events.waitFor({ state: 'detached' });
-  await page.locator('button[name=install]').click();
-  await page.getByText(/Installation in progress|Preparing|Installing/i).first().waitFor();
-  await page.getByRole('link', { name: /^Live view/ }).click();
+  await wizard.install(90_000);
 
   // It grows, and never goes back.
   const installed = page.getByRole('heading', { name: 'demo installed' });
@@ -100,10 +75,10 @@ await run(async ({ service, page, expectError, picture }) => {
 
   await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByText(/Installation completed successfully/i).first().waitFor({ timeout: 60_000 });
-  const kubeconfig = await downloaded(() => page.locator('#cluster-detail-button-download-kubeconfig').click());
+  const kubeconfig = await wizard.kubeconfig();
   assert.match(kubeconfig.suggestedFilename(), /^kubeconfig/);
   assert.match(await readFile(await kubeconfig.path(), 'utf8'), /^ +server: https:\/\/api\.demo\.example\.com:6443$/m);
-  const logs = await downloaded(() => page.getByTestId('cluster-installation-logs-button').click());
+  const logs = await wizard.downloaded(() => page.getByTestId('cluster-installation-logs-button').click());
   assert.ok((await stat(await logs.path())).size > 1024, 'the logs are empty');
   await picture('installed');
 
@@ -114,11 +89,11 @@ await run(async ({ service, page, expectError, picture }) => {
   const { status } = await service.ask(`/v2/clusters/${cluster}`);
   assert.equal(status, 'adding-hosts');
   await page.getByRole('button', { name: 'Add hosts' }).first().click();
-  const wizard = page.locator('#generate-discovery-iso-modal');
-  await wizard.getByRole('button', { name: 'Next' }).click();
-  await wizard.getByRole('button', { name: /generate discovery iso/i }).last().click();
-  await wizard.getByText(/Discovery ISO URL/i).first().waitFor();
-  await wizard.getByRole('button', { name: 'Close' }).last().click();
+  const modal = page.locator('#generate-discovery-iso-modal');
+  await modal.getByRole('button', { name: 'Next' }).click();
+  await modal.getByRole('button', { name: /generate discovery iso/i }).last().click();
+  await modal.getByText(/Discovery ISO URL/i).first().waitFor();
+  await modal.getByRole('button', { name: 'Close' }).last().click();
   await page.locator('button[name=install]:not([disabled]):not([aria-disabled=true])').waitFor({ timeout: 90_000 });
   await picture('second-day');
   await install.click();

@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail};
 use assisted_lab_tools::cluster_api::{Core, NEWEST, OLDEST};
 use assisted_lab_tools::wait::Wait;
 use assisted_lab_tools::{
-    COREOS_INSTALLER, OSTREE_EXT, S3S_FS, cluster_api, docker_registry, installed, installed_root, kafka,
-    kubernetes, postgres,
+    COREOS_INSTALLER, COSIGN, OPERATOR_VERIFY, OSTREE_EXT, S3S_FS, cluster_api, docker_registry, installed,
+    installed_root, kafka, kubernetes, postgres,
 };
 use clap::{Args, ValueEnum};
 
@@ -98,6 +98,12 @@ const PYTHON: &[&str] = &[
 /// What Go leaves out of programs that tests run: to inline functions and to describe the code for debuggers takes a third of the build.
 const QUICKLY: &str = "-gcflags=all=-l -dwarf=false";
 
+/// What judges releases: programs, their versions, and the packages of Go that they are.
+const RELEASE_JUDGES: &[(&str, &str, &str)] = &[
+    ("cosign", COSIGN, "github.com/sigstore/cosign/v2/cmd/cosign"),
+    ("operator-verify", OPERATOR_VERIFY, "github.com/operator-framework/api/cmd/operator-verify"),
+];
+
 /// The words by which the lab's program is told of the image for image mode.
 const OSTREE: &[&str] = &["--ostree"];
 
@@ -106,7 +112,7 @@ const KUBERNETES: Duration = Duration::from_secs(20 * 60);
 
 #[derive(Args)]
 pub struct Setup {
-    /// Only these, in this order [default: all but the program for hosts, Cluster API and the image for image mode]
+    /// Only these, in this order [default: all but the program for hosts, Cluster API, the judges of releases and the image for image mode]
     #[arg(value_enum, value_name = "WHAT")]
     parts: Vec<Part>,
 }
@@ -124,6 +130,8 @@ pub enum Part {
     Kubernetes,
     /// The core of Cluster API, for the tests that take long
     ClusterApi,
+    /// What judges signatures of images and the bundle for OLM, for the tests that take long
+    ReleaseJudges,
     /// The broker that tests send messages to
     Kafka,
     /// The programs of this workspace
@@ -145,6 +153,7 @@ impl Part {
             Self::CoreosInstaller => "coreos-installer",
             Self::Kubernetes => "Kubernetes",
             Self::ClusterApi => "Cluster API",
+            Self::ReleaseJudges => "judges of releases",
             Self::Kafka => "Kafka",
             Self::Programs => "programs of the lab",
             Self::HostProgram => "program for hosts",
@@ -162,6 +171,9 @@ impl Part {
             Self::CoreosInstaller => installed("coreos-installer", COREOS_INSTALLER).is_ok(),
             Self::Kubernetes => kubernetes::is_built(),
             Self::ClusterApi => OLDEST.is_built() && NEWEST.is_built(),
+            Self::ReleaseJudges => {
+                RELEASE_JUDGES.iter().all(|(name, version, _)| installed(name, version).is_ok())
+            }
             Self::Kafka => kafka::fetched().is_ok(),
             Self::Programs => built("debug/lab-cluster"),
             Self::HostProgram => built("dist/assisted-host-x86_64"),
@@ -178,6 +190,7 @@ impl Part {
             Self::CoreosInstaller => coreos_installer(),
             Self::Kubernetes => build_kubernetes(),
             Self::ClusterApi => [OLDEST, NEWEST].into_iter().try_for_each(build_cluster_api),
+            Self::ReleaseJudges => release_judges(),
             Self::Kafka => fetch_kafka(),
             Self::Programs => step(
                 "programs of the lab",
@@ -232,6 +245,11 @@ pub fn coreos_installer() -> Result<()> {
 pub fn s3s_fs() -> Result<()> {
     let quickly = ["--features", "binary", "--config", "profile.release.opt-level=1"];
     cargo_install("s3s-fs", S3S_FS, &quickly)
+}
+
+/// What judges signatures of images and the bundle for OLM, built once for each version.
+pub fn release_judges() -> Result<()> {
+    RELEASE_JUDGES.iter().try_for_each(|(name, version, package)| go_install(name, version, package))
 }
 
 /// The archives of the broker that tests send messages to, fetched once for each version.
@@ -325,6 +343,22 @@ fn go_build(what: &str, module: &str, package: &str, linker_flags: &str, program
     go.current_dir(root().join(module)).args(["build", "-trimpath", QUICKLY, "-ldflags", &flags, "-o"]);
     step(what, go.arg(&unfinished).arg(package))?;
     std::fs::rename(&unfinished, program).with_context(|| format!("can't write {}", program.display()))
+}
+
+/// Builds a program of others from its Go module, once for each version.
+fn go_install(name: &str, version: &str, package: &str) -> Result<()> {
+    if installed(name, version).is_ok() {
+        return Ok(());
+    }
+    step(
+        &format!("{name} (up to twenty minutes, once)"),
+        // Outside the checkout: the modules of ours are not for other people's programs.
+        tied("go")
+            .current_dir(cache()?)
+            .env("GOBIN", installed_root(name, version)?.join("bin"))
+            .args(["install", "-trimpath", QUICKLY, "-ldflags", "-s -w"])
+            .arg(format!("{package}@v{version}")),
+    )
 }
 
 /// A lock on a file, which is made; another's is waited for.

@@ -8,6 +8,8 @@ use assisted_crd::definition;
 use assisted_kubeapi::operator::environment::DATABASE_IMAGE;
 use assisted_kubeapi::rbac::{Access, ROLES, Role, Scope};
 use assisted_oci::{Image, ImageConfig, Index, Layer, Packing};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::VERSION;
@@ -17,7 +19,12 @@ use crate::manifest::{NAMESPACE, definitions, network_policy, operator};
 /// Name of the package, and of the Deployment.
 pub const PACKAGE: &str = "assisted-operator";
 const CHANNEL: &str = "alpha";
-const EXAMPLE: &str = include_str!("../../../deploy/kustomize/examples/one-node.yaml");
+/// An object of each kind; the one that brings everything to running comes first.
+const EXAMPLES: [&str; 2] = [
+    include_str!("../../../deploy/kustomize/examples/one-node.yaml"),
+    include_str!("../../../deploy/olm/examples.yaml"),
+];
+const ICON: &[u8] = include_bytes!("../../../ui/public/icon.svg");
 
 const DESCRIPTION: &str = "Brings an AgentServiceConfig to running: the service that installs OpenShift on bare metal, with its image \
     service and its webhooks. Hosts, clusters and discovery images are then objects of this hub.";
@@ -74,7 +81,6 @@ fn annotations() -> BTreeMap<String, String> {
 fn cluster_service_version(inputs: &Inputs) -> Result<Value> {
     let image = inputs.name(Kind::Service);
     let deployment = operator(&image)?;
-    let example: Value = serde_yaml_ng::from_str(EXAMPLE).context("the example")?;
     let mode = |mode: &str, supported: bool| json!({"type": mode, "supported": supported});
     Ok(json!({
         "apiVersion": "operators.coreos.com/v1alpha1",
@@ -83,7 +89,7 @@ fn cluster_service_version(inputs: &Inputs) -> Result<Value> {
             "name": format!("{PACKAGE}.v{VERSION}"),
             "namespace": "placeholder",
             "annotations": {
-                "alm-examples": serde_json::to_string_pretty(&json!([example]))?,
+                "alm-examples": serde_json::to_string_pretty(&examples()?)?,
                 "capabilities": "Basic Install",
                 "categories": "OpenShift Optional, Integration & Delivery",
                 "containerImage": image,
@@ -97,6 +103,7 @@ fn cluster_service_version(inputs: &Inputs) -> Result<Value> {
         "spec": {
             "displayName": "assisted",
             "description": DESCRIPTION,
+            "icon": [{"base64data": STANDARD.encode(ICON), "mediatype": "image/svg+xml"}],
             "version": VERSION,
             "maturity": "alpha",
             "minKubeVersion": "1.27.0",
@@ -121,6 +128,12 @@ fn cluster_service_version(inputs: &Inputs) -> Result<Value> {
             "relatedImages": related_images(inputs),
         },
     }))
+}
+
+/// What a console begins with where somebody makes an object.
+fn examples() -> Result<Vec<Value>> {
+    let objects = EXAMPLES.into_iter().flat_map(|text| text.split("\n---\n"));
+    objects.map(|text| serde_yaml_ng::from_str::<Value>(text).context("an example is no object")).collect()
 }
 
 /// All that runs of it: what mirrors have to hold.

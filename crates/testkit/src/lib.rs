@@ -34,7 +34,8 @@ mod tied;
 mod tls;
 
 pub use assisted_lab_tools::{
-    Balancer, Missing, cache, cluster_api, coreos_installer, installed, kubernetes, python,
+    Balancer, Missing, cache, cluster_api, coreos_installer, cosign, installed, kubernetes, operator_verify,
+    python,
 };
 pub use aws::AwsServer;
 pub use bucket::Bucket;

@@ -6,9 +6,9 @@ use uuid::Uuid;
 
 use super::{Lab, LabError, say, write_secret};
 
-const NAME: &str = "admin";
+pub(super) const NAME: &str = "admin";
 /// The password, in the lab's folder: for whoever wants to log in from elsewhere.
-const PASSWORD: &str = "password";
+pub(super) const PASSWORD: &str = "password";
 
 impl Lab {
     /// Becomes the administrator by the code that the service has printed at its first start. The token stays in the lab's

@@ -12,6 +12,9 @@ impl Lab {
         if self.plan.hub.is_some() {
             return self.define_by_manifests(masters);
         }
+        if self.plan.by_hand {
+            return self.await_image();
+        }
         heading("A cluster and an infra-env");
         let secret = service::pull_secret(&self.plan.dir)?;
         let (count, gateway) = (masters.to_string(), GATEWAY.to_string());

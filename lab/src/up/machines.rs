@@ -122,6 +122,7 @@ pub(super) mod tests {
             namespaces: false,
             hub: None,
             cluster_api: None,
+            by_hand: false,
             static_network: false,
             minimal: false,
             dir: "/x".into(),

@@ -3,6 +3,7 @@
 //! Everything is done with the product's own command line, as a person would do it; only the computer room is the lab's.
 
 mod administrator;
+mod by_hand;
 mod cluster_api;
 mod command_line;
 mod controlled;
@@ -200,6 +201,9 @@ impl Lab {
         }
         if self.plan.hub.is_some() {
             return self.run_by_hub();
+        }
+        if self.plan.by_hand {
+            return self.run_by_hand();
         }
         heading("Machines boot the discovery image");
         self.begins("machines boot, and are discovered");
@@ -438,9 +442,9 @@ fn names(single: Option<Ipv4Addr>) -> Names {
     }
 }
 
-/// An earlier lab has left its disks, its clusters, and a service that was ready.
+/// An earlier lab has left its disks, its image, its clusters, and a service that was ready.
 fn forget_earlier(plan: &Plan, machines: &[Planned]) -> Result<(), LabError> {
-    let old = [service::IMAGE_LOG, replicas::BUCKET_LOG, command_line::CONFIG];
+    let old = [service::IMAGE_LOG, replicas::BUCKET_LOG, command_line::CONFIG, machines::ISO];
     for name in machines.iter().map(|machine| machine.name.as_str()).chain(old) {
         forget(&plan.dir.join(name))?;
     }

@@ -33,6 +33,8 @@ pub struct Plan {
     pub hub: Option<Flow>,
     /// Whether these are objects of Cluster API, whose providers do the rest: how its machines boot. The lab has a hub then.
     pub cluster_api: Option<Boots>,
+    /// Whether somebody else gives all orders, and brings the image that machines boot.
+    pub by_hand: bool,
     pub minimal: bool,
     /// Where everything is kept, and looked at.
     pub dir: PathBuf,

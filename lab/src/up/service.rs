@@ -203,6 +203,10 @@ fn api(
         .env("HW_VALIDATOR_REQUIREMENTS", requirements().to_string())
         .env("CONTROLLER_IMAGE", &pushed.controller)
         .env("LOG_LEVEL", "info");
+    if plan.by_hand {
+        // The lab's own orders name it with each cluster.
+        command.env("NTP_DEFAULT_SERVER", GATEWAY.to_string());
+    }
     if plan.faults.contains(&Fault::MissingWorker) {
         // It need not be long until it is asked for; the others need their time to start.
         command.env("HOST_STAGE_REBOOTING_TIMEOUT", if plan.namespaces { "1m" } else { "10m" });

@@ -52,6 +52,13 @@ impl Cluster {
 
     /// The same of machines of the kind that the options say, within so many minutes.
     pub(crate) fn of_machines(options: &[&str], names: &[&str], minutes: u64) -> Self {
+        let mut cluster = Self::begin(options, names, minutes);
+        cluster.await_end(minutes);
+        cluster
+    }
+
+    /// A lab that has just been started.
+    pub(crate) fn begin(options: &[&str], names: &[&str], minutes: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let names = names.iter().map(|name| (*name).to_owned()).collect();
         let program = built("assisted-lab").unwrap();
@@ -60,20 +67,28 @@ impl Cluster {
         command.arg(dir.path()).args(options);
         let file = |name: &str| std::fs::File::create(dir.path().join(name)).unwrap();
         command.stdin(Stdio::null()).stdout(file("told")).stderr(file("complaints"));
-        let mut cluster = Self { lab: command.spawn().unwrap(), dir, program, names };
+        Self { lab: command.spawn().unwrap(), dir, program, names }
+    }
+
+    /// Waits until the lab has told this, as long as it may take for all.
+    pub(crate) fn await_text(&mut self, text: &str, minutes: u64) {
         // Longer than the lab's own limit, which says more.
         let limit = Duration::from_secs((minutes + 2) * 60);
-        let mut wait = Wait::new("the installation", cluster.dir.path().join("told").display(), limit);
-        while !cluster.told().contains("ends it.") {
-            if let Some(status) = cluster.lab.try_wait().unwrap() {
-                panic!("{status}\n{}", cluster.everything());
+        let mut wait = Wait::new("the installation", self.dir.path().join("told").display(), limit);
+        while !self.told().contains(text) {
+            if let Some(status) = self.lab.try_wait().unwrap() {
+                panic!("{status}\n{}", self.everything());
             }
             wait.pause(POLL_INTERVAL).unwrap();
         }
-        for name in &cluster.names {
-            assert!(has_node(&cluster.told(), name), "no {name} that is ready:\n{}", cluster.everything());
+    }
+
+    /// Waits until the cluster is there, with all of its nodes.
+    pub(crate) fn await_end(&mut self, minutes: u64) {
+        self.await_text("ends it.", minutes);
+        for name in &self.names {
+            assert!(has_node(&self.told(), name), "no {name} that is ready:\n{}", self.everything());
         }
-        cluster
     }
 
     fn command(&self, verb: &str) -> Command {

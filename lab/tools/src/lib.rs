@@ -24,6 +24,12 @@ pub const OSTREE_EXT: &str = "0.15.3";
 /// Version of the second server that speaks as S3 does, which judges what is said to buckets.
 pub const S3S_FS: &str = "0.12.0";
 
+/// Version of cosign, which judges the signatures of our images.
+pub const COSIGN: &str = "2.6.2";
+
+/// Version of the Operator Framework's library whose program judges our bundle for OLM.
+pub const OPERATOR_VERIFY: &str = "0.9.1";
+
 /// Something of the cache is not there.
 #[derive(Debug, thiserror::Error)]
 pub enum Missing {
@@ -82,6 +88,22 @@ pub fn ostree_container() -> Result<PathBuf, Missing> {
 /// When it has not been installed yet.
 pub fn s3s_fs() -> Result<PathBuf, Missing> {
     installed("s3s-fs", S3S_FS)
+}
+
+/// The judge of signatures.
+///
+/// # Errors
+/// When it has not been installed yet.
+pub fn cosign() -> Result<PathBuf, Missing> {
+    installed("cosign", COSIGN)
+}
+
+/// The judge of bundles for OLM.
+///
+/// # Errors
+/// When it has not been installed yet.
+pub fn operator_verify() -> Result<PathBuf, Missing> {
+    installed("operator-verify", OPERATOR_VERIFY)
 }
 
 /// The Python environment's interpreter: what `ASSISTED_PYTHON` names, else that of the cache. The environment's programs are

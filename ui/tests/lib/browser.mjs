@@ -29,15 +29,21 @@ const QUIET_MS = 500;
  */
 
 /**
- * Runs a scenario in a new browser, against a new service.
+ * Runs a scenario in a new browser, against a new service, or one that runs already.
  * @param {(stage: Stage) => Promise<void>} scenario
- * @param {{ listen?: string, env?: Record<string, string>, allowedOrigins?: string[] }} options
+ * @param {{ listen?: string, env?: Record<string, string>, allowedOrigins?: string[], running?: Service }} options
  */
-export async function run(scenario, { listen, env = {}, allowedOrigins = [] } = {}) {
-  const service = await Service.start(env, listen);
+export async function run(scenario, { listen, env = {}, allowedOrigins = [], running } = {}) {
+  const service = running ?? (await Service.start(env, listen));
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell' });
   try {
-    const context = await browser.newContext({ viewport: { width: 1500, height: 950 }, acceptDownloads: true, reducedMotion: 'reduce' });
+    const context = await browser.newContext({
+      viewport: { width: 1500, height: 950 },
+      acceptDownloads: true,
+      reducedMotion: 'reduce',
+      // Of an authority that no browser knows.
+      ignoreHTTPSErrors: running !== undefined,
+    });
     context.setDefaultTimeout(LIMIT_MS);
     const page = await context.newPage();
     /** @type {string[]} */

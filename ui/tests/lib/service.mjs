@@ -1,18 +1,27 @@
 // @ts-check
 // A real service and simulated hosts, as child processes that end with this one.
 
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 const START_MS = 60_000;
 const READY_MS = 60_000;
 
 export const PULL_SECRET = JSON.stringify({ auths: { 'quay.io': { auth: 'dXNlcjpwYXNz', email: 'user@example.com' } } });
+
+/** Lets each session of a database have ended a second ago, and tells how many there were. Node has no SQLite of its own before 22. */
+const EXPIRE = `
+import sqlite3, sys, time
+with sqlite3.connect(sys.argv[1]) as database:
+    ended = time.time_ns() - 10**9
+    print(database.execute("update user_tokens set expires_at = ? where kind = 'session'", (ended,)).rowcount)
+`;
 
 /** @param {string} name */
 function program(name) {
@@ -64,6 +73,16 @@ export class Service {
     return service;
   }
 
+  /**
+   * One that runs already, and goes on afterwards.
+   * @param {string} url
+   */
+  static at(url) {
+    const service = new Service({}, '');
+    service.url = url;
+    return service;
+  }
+
   /** Starts it, the second time where it was. */
   async begin() {
     const args = ['serve', '--listen', this.#listen, '--data-dir', this.dir, '--generator', 'simulation'];
@@ -101,7 +120,16 @@ export class Service {
 
   async end() {
     await this.kill();
-    await rm(this.dir, { recursive: true, force: true });
+    if (this.dir !== '') await rm(this.dir, { recursive: true, force: true });
+  }
+
+  /**
+   * Lets all sessions come to the end of their time, while the service runs and browsers hold their cookies; how many there were.
+   */
+  async expireSessions() {
+    const python = process.env.ASSISTED_PYTHON ?? 'python3';
+    const { stdout } = await promisify(execFile)(python, ['-c', EXPIRE, join(this.dir, 'assisted.db')]);
+    return Number(stdout);
   }
 
   /**

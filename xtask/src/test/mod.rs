@@ -24,7 +24,7 @@ use crate::{
 use binaries::{Binary, What, compiler_lints};
 use needs::{
     CHROMIUM, CLUSTER_API, COREOS_INSTALLER, HOST_PROGRAM, KAFKA, KUBERNETES, LAB_IMAGE, PROGRAMS, PYTHON,
-    S3, UI,
+    RELEASE_JUDGES, S3, UI,
 };
 use processors::Processors;
 use results::{Failure, Skip, Sum};
@@ -142,6 +142,7 @@ impl Run {
         // Their tests take long, or to build them does; who names some may have meant them.
         let judges = self.everything || !self.names.is_empty();
         let with_ostree = self.everything || self.names.iter().any(|name| name.contains("ostree"));
+        let with_release_judges = self.everything || self.names.iter().any(|name| name.contains("judge"));
         let with_ui = whole || self.packages.iter().any(|package| needs::stages(package).contains(&UI));
         // The programs have the web UI in them.
         let before_programs: &[&str] = if with_ui { &[first, UI] } else { &[first] };
@@ -154,6 +155,9 @@ impl Run {
             self.stage(CHROMIUM, &[PACKAGES], Kind::Other, ui::browser),
             self.stage(COREOS_INSTALLER, &[first], Kind::Other, setup::coreos_installer),
             self.stage(S3, &[first], Kind::Other, move || if judges { setup::s3s_fs() } else { Ok(()) }),
+            self.stage(RELEASE_JUDGES, &[first], Kind::Other, move || {
+                if with_release_judges { setup::release_judges() } else { Ok(()) }
+            }),
             self.stage(LAB_IMAGE, &[PROGRAMS, COREOS_INSTALLER], Kind::Other, move || {
                 setup::lab_image(&image)?;
                 // Only what takes long, or is called by its name, boots it.

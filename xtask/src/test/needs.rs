@@ -7,6 +7,7 @@ pub const COREOS_INSTALLER: &str = "coreos-installer";
 pub const KUBERNETES: &str = "kubernetes";
 pub const CLUSTER_API: &str = "cluster api";
 pub const S3: &str = "s3s-fs";
+pub const RELEASE_JUDGES: &str = "judges of releases";
 pub const KAFKA: &str = "kafka";
 pub const LAB_IMAGE: &str = "lab image";
 pub const HOST_PROGRAM: &str = "program for hosts";
@@ -36,8 +37,8 @@ const fn as_root(package: &'static str, debian: &'static str, stages: &'static [
 pub const NEEDS: &[Needs] = &[
     as_root(
         "assisted-lab-machines",
-        "QEMU, bubblewrap, ignition, docker-registry, PostgreSQL, chrony, dnsmasq, xorriso and more",
-        &[PYTHON, PROGRAMS, COREOS_INSTALLER, KUBERNETES, CLUSTER_API, LAB_IMAGE, HOST_PROGRAM],
+        "QEMU, bubblewrap, ignition, docker-registry, PostgreSQL, chrony, dnsmasq, xorriso, Node, npm and more",
+        &[PYTHON, UI, CHROMIUM, PROGRAMS, COREOS_INSTALLER, KUBERNETES, CLUSTER_API, LAB_IMAGE, HOST_PROGRAM],
     ),
     as_root("assisted-lab-cluster", "bubblewrap, etcd, ignition-validate", &[PROGRAMS, KUBERNETES]),
     of("assisted-ui", "Node, npm, bind9", &[PYTHON, UI, CHROMIUM, PROGRAMS]),
@@ -53,7 +54,7 @@ pub const NEEDS: &[Needs] = &[
         "assisted-package",
         "podman, catatonit, skopeo, bubblewrap, docker-registry, bash-static, busybox-static, systemd, mmdebstrap, make, \
          etcd, Node, npm",
-        &[UI, PROGRAMS, HOST_PROGRAM, KUBERNETES],
+        &[UI, PROGRAMS, HOST_PROGRAM, KUBERNETES, RELEASE_JUDGES],
     ),
     of("assisted-controller", "etcd", &[KUBERNETES]),
     of("assisted-installer", "etcd", &[PROGRAMS, KUBERNETES]),

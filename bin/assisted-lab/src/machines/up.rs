@@ -50,6 +50,12 @@ pub struct Up {
         "hub", "static_network", "iso", "faults", "operators", "image_mode", "until",
     ])]
     cluster_api: Option<Boots>,
+    /// Give no orders: somebody else does, and brings the image that machines boot
+    #[arg(long, conflicts_with_all = [
+        "hub", "cluster_api", "machines", "day2_workers", "static_network", "iso", "faults", "operators", "image_mode",
+        "until",
+    ])]
+    by_hand: bool,
     /// Give the machines fixed addresses instead of DHCP's
     #[arg(long)]
     static_network: bool,
@@ -173,6 +179,7 @@ impl Up {
             rack: self.machines.as_deref().map(Rack::read).transpose().map_err(Failure::refused)?,
             hub: self.hub.or(self.cluster_api.map(|_| Flow::VirtualMedia)),
             cluster_api: self.cluster_api,
+            by_hand: self.by_hand,
             static_network: self.static_network,
             // They read nothing of it but the Ignition config.
             minimal: self.namespaces || matches!(self.iso, Iso::Minimal),

@@ -5,6 +5,7 @@
 
 mod deb;
 mod everything_debian;
+mod everything_judged;
 mod images;
 mod lists;
 mod make;

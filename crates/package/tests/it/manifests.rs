@@ -59,6 +59,9 @@ fn one_manifest_is_what_kustomize_makes() {
     }
     let told = apply(&kube, &manifest::hub(image).unwrap());
     assert!(told.contains("deployment.apps/assisted-operator serverside-applied"), "{told}");
+    // Each field of the bundle's examples is known to what was defined by it.
+    run(kube.kubectl().args(["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]));
+    apply(&kube, &fs::read_to_string(root("deploy/olm/examples.yaml")).unwrap());
 }
 
 #[test]
@@ -125,10 +128,13 @@ fn the_bundle_is_what_olm_reads() {
         let versions = definition["spec"]["versions"].as_array().unwrap();
         assert!(versions.iter().any(|one| one["name"] == kind["version"] && one["served"] == true), "{kind}");
     }
-    // Its example is of a kind that it owns, and its rights are those of the code.
-    let example: Value =
+    // It has an example of each kind that it owns, and its rights are those of the code.
+    let examples: Vec<Value> =
         serde_json::from_str(csv["metadata"]["annotations"]["alm-examples"].as_str().unwrap()).unwrap();
-    assert!(owned.iter().any(|kind| kind["kind"] == example[0]["kind"]), "{example}");
+    assert_eq!(examples[0]["kind"], "AgentServiceConfig");
+    for kind in &owned {
+        assert!(examples.iter().any(|example| example["kind"] == kind["kind"]), "{kind}");
+    }
     let spec = &csv["spec"]["install"]["spec"];
     for (key, scope) in [("clusterPermissions", Scope::Cluster), ("permissions", Scope::Namespace)] {
         for role in ROLES {

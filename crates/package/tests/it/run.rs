@@ -21,15 +21,15 @@ use crate::world::{MACHINE, crates, inputs, key, libraries, root, run};
 const LIMIT: Duration = Duration::from_secs(240);
 
 /// A registry with images in it, and a machine that pulls from it.
-struct World {
-    registry: DockerRegistry,
-    dir: TempDir,
-    inputs: Inputs,
-    signer: Signer,
+pub struct World {
+    pub registry: DockerRegistry,
+    pub dir: TempDir,
+    pub inputs: Inputs,
+    pub signer: Signer,
 }
 
 impl World {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         for name in ["registry", "libraries"] {
             fs::create_dir(dir.path().join(name)).unwrap();
@@ -43,7 +43,7 @@ impl World {
         Self { registry, dir, inputs, signer }
     }
 
-    async fn push(&self, kind: Kind) -> String {
+    pub async fn push(&self, kind: Kind) -> String {
         let (index, name) = (self.inputs.build(kind).unwrap(), self.inputs.name(kind));
         let lists = lists(&self.inputs, kind, &crates()).unwrap();
         publish(&index, &name, &lists, Some(&self.signer), &Access::default()).await.unwrap();
@@ -55,7 +55,7 @@ impl World {
     }
 
     /// What the registry answers.
-    async fn ask(&self, path: &str) -> Vec<u8> {
+    pub async fn ask(&self, path: &str) -> Vec<u8> {
         let url = format!("http://{}/v2/assisted/{path}", self.registry.name());
         let accept = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json";
         let answer = reqwest::Client::new().get(url).header("accept", accept).send().await.unwrap();
