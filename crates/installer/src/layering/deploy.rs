@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use assisted_wire::host::HostStage;
 use assisted_wire::on_cluster_layering::HostPhase;
 use tracing::info;
 
@@ -27,9 +26,7 @@ impl Layered<'_> {
         builds_here: bool,
     ) -> Result<(), LayeringFailure> {
         let (host, intervals) = (self.host, self.config.intervals);
-        let stage =
-            if builds_here { HostStage::WaitingForControlPlane } else { HostStage::WritingImageToDisk };
-        self.service.report(stage, "Deploying OS image").await;
+        self.service.report(self.stage(builds_here), "Deploying OS image").await;
         self.phase(if self.switches() { HostPhase::Switching } else { HostPhase::Deploying }, "").await;
         let pointer = host.read(ignition)?;
         if !builds_here && let Some(name) = ignition::source(&pointer).as_deref().and_then(host_of) {

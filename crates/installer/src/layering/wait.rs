@@ -13,13 +13,20 @@ const POLL_INTERVAL: u64 = 10;
 const LONGEST: Duration = Duration::from_secs(13 * 3_600);
 
 impl Layered<'_> {
+    /// The stage in which this host waits for its image and lays it. A single node has no control plane to wait for: its list ends with
+    /// the disk (state-machines §4.4).
+    pub(super) fn stage(&self, builds_here: bool) -> HostStage {
+        let is_single = self.config.is_single_node();
+        match self.pool {
+            Pool::Worker => HostStage::WaitingForControlPlane,
+            Pool::Master if builds_here && !is_single => HostStage::WaitingForControlPlane,
+            Pool::Master => HostStage::WritingImageToDisk,
+        }
+    }
+
     /// The image of this host's pool, by digest, once it is ready.
     pub(crate) async fn await_image(&self, builds_here: bool) -> Result<String, LayeringFailure> {
-        let stage = match self.pool {
-            Pool::Worker => HostStage::WaitingForControlPlane,
-            Pool::Master if builds_here => HostStage::WaitingForControlPlane,
-            Pool::Master => HostStage::WritingImageToDisk,
-        };
+        let stage = self.stage(builds_here);
         let waiting = format!("Waiting for the OS image of pool {}", self.pool);
         let limit = self.config.intervals.of(LONGEST).max(Duration::from_secs(60));
         let begun = Instant::now();

@@ -133,6 +133,32 @@ async fn a_master_lays_the_image_and_keeps_a_copy() {
     assert_eq!(told[0]["hosts"][0]["host_id"], HOST);
 }
 
+/// Its list has no control plane that it could wait for: the service takes nothing else.
+#[tokio::test]
+async fn a_single_node_lays_its_image_in_the_stages_that_it_has() {
+    let ready = state("Deploy", "Embedded", &[build("master", "ready", Some(IMAGE))]);
+    let single = Site { role: HostRole::Master, bootstrap: true, masters: 1, day_two: false };
+    let service = service(single, ready, IMAGE).await;
+    let machine = Machine::new();
+    std::fs::write(machine.path("made.ign"), pointer(IMAGE).to_string()).unwrap();
+    let deployment = machine.path("mnt/root/ostree/deploy/rhcos/deploy/4711.0");
+    std::fs::create_dir_all(deployment.join("etc")).unwrap();
+    install(&service, &machine, config(&service.url, HostRole::Bootstrap, 1)).await.unwrap();
+    assert_eq!(
+        service.stages(),
+        [
+            "Starting installation",
+            "Installing",
+            "Waiting for bootkube",
+            "Writing image to disk",
+            "Copying registry data to disk",
+            "Rebooting"
+        ]
+    );
+    let reports = service.reports();
+    assert!(reports.iter().any(|told| told == "Writing image to disk / Deploying OS image"), "{reports:#?}");
+}
+
 #[tokio::test]
 async fn a_master_waits_and_fails_with_the_build() {
     let service = service(

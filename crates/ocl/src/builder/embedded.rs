@@ -9,6 +9,7 @@ use assisted_release::reference::Repository;
 use assisted_wire::on_cluster_layering::{LayeringErrorCode, Pool};
 use reqwest::StatusCode;
 
+use super::machine::require_success;
 use super::{Failed, Machine};
 use crate::config::{Config, Registry};
 use crate::paths;
@@ -17,6 +18,8 @@ const READER: &str = "ocl-registry";
 const WRITER: &str = "ocl-registry-rw";
 /// The second one beside a node's own registry. Not the name under which the node fills its registry from others.
 const NODE_WRITER: &str = "ocl-build-rw";
+/// By what a program knows that it runs in a unit.
+const UNIT: &str = "INVOCATION_ID";
 const START: Duration = Duration::from_secs(10 * 60);
 const STOP: Duration = Duration::from_secs(60);
 /// How long it may take until it answers, and between two looks.
@@ -129,7 +132,9 @@ impl<'a> Embedded<'a> {
         ];
         let what = [&data, &own, "--entrypoint", "/usr/bin/distribution", self.program, "serve", &settings];
         let args: Vec<&str> = run.into_iter().chain(what).collect();
-        let started = self.machine.run(START, "podman", &args).await;
+        // It outlives the unit that this runs in: without the unit's id podman gives the container's monitor a scope of its own.
+        let start = self.machine.cmd(START, "podman").args(&args).env(UNIT, "");
+        let started = require_success("podman", start.run().await);
         started.map(drop).map_err(|error| failed(format!("{name} can't be started: {error}")))
     }
 
@@ -168,5 +173,31 @@ pub(crate) async fn stop(machine: &Machine) {
         {
             tracing::warn!(name, error, "a registry may still run");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assisted_wire::id::ClusterId;
+
+    use super::super::tests::scripted;
+    use super::*;
+
+    /// The builder's unit ends long before the registry may.
+    #[tokio::test]
+    async fn a_registry_is_in_no_unit() {
+        let dir = tempfile::tempdir().unwrap();
+        let machine = scripted(dir.path(), "echo \"unit ${INVOCATION_ID-unset}\" >> DIR/asked");
+        let registry = Embedded {
+            machine: &machine,
+            program: "quay.io/registry@sha256:1",
+            port: 22626,
+            namespace: "ocl",
+            cluster: ClusterId::random().to_string(),
+        };
+        registry.run(READER, "config-ro.yaml", "/run/auth.json").await.unwrap();
+        let asked = std::fs::read_to_string(dir.path().join("asked")).unwrap();
+        let after = asked.lines().skip_while(|line| !line.starts_with("podman run --detach")).nth(1);
+        assert_eq!(after, Some("unit "), "{asked}");
     }
 }
