@@ -78,7 +78,7 @@ async fn contained(args: &[&str]) -> Result<i32> {
         let mut value = || given.or_else(|| rest.next().copied()).context("an option without its value");
         match option {
             "--net" | "--network" | "--pid" | "--pull" | "--authfile" | "--security-opt" | "--user" => {
-                drop(value()?);
+                let _ = value()?;
             }
             "--privileged" | "--rm" | "--replace" => {}
             "--detach" => detached = Some(()),
