@@ -116,6 +116,19 @@ fn start_in_images(more: &[&str]) -> Cluster {
             config["metadata"]["annotations"]["machineconfiguration.openshift.io/pre-built-image"].is_null(),
             "{config}"
         );
+        // A build that the cluster has not made stands for it.
+        let build = config["status"]["machineOSBuild"]["name"].as_str().unwrap_or_else(|| panic!("{config}"));
+        let build = cluster.object(&["get", "machineosbuild", build]);
+        assert_eq!(build["status"]["digestedImagePushSpec"], image);
+        assert_eq!(build["spec"]["machineOSConfig"]["name"], pool);
+        assert_eq!(build["metadata"]["ownerReferences"][0]["uid"], config["metadata"]["uid"]);
+        let conditions = build["status"]["conditions"].as_array().unwrap();
+        assert_eq!(conditions.len(), 5, "{build}");
+        for condition in conditions {
+            let expected = if condition["type"] == "Succeeded" { "True" } else { "False" };
+            assert_eq!(condition["status"], expected, "{condition}");
+            assert_eq!(condition["reason"], "PreBuiltImageSeeded");
+        }
         let state = cluster.object(&["get", "machineconfigpool", pool]);
         let rendered = state["spec"]["configuration"]["name"].as_str().unwrap();
         let rendered = cluster.object(&["get", "machineconfig", rendered]);
@@ -246,6 +259,9 @@ fn rolls_out_later_configs(cluster: &Cluster, names: &[&str]) {
         assert_eq!(*image, image_of(old), "{name}");
         assert_eq!(starts(cluster, name), 2, "{name}");
     }
+    // The builds that stand for what came with the installation are all that there are.
+    let builds = cluster.object(&["get", "machineosbuilds"]);
+    assert_eq!(builds["items"].as_array().unwrap().len(), POOLS.len(), "{builds}");
 }
 
 /// With `rollout: Switch` nodes start in the release's system, fetch their image from the registry on their own disk, and start once more: in it.
