@@ -12,7 +12,7 @@ pub mod wait;
 use std::path::PathBuf;
 
 pub use balancer::Balancer;
-pub use stand_ins::STAND_INS;
+pub use stand_ins::{STAND_INS, SWAPS_PUSHED};
 pub use system::{docker_registry, on_path, postgres};
 
 /// Version of coreos-installer that judges our images and goes into the lab's.

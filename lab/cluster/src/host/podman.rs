@@ -4,9 +4,10 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use assisted_lab_tools::SWAPS_PUSHED;
 
 use super::init::{Request, ask};
 use super::{partitions, registry};
@@ -15,6 +16,8 @@ use crate::program::{Program, ProgramRuntime};
 
 /// What was pulled, and how many bytes it has.
 const KNOWN: &str = "/var/lib/containers/lab.json";
+/// What the bootstrap host's registry has of images.
+const BLOBS: &str = "/var/ocl-scratch/registry/docker/registry/v2/blobs/sha256";
 
 pub async fn run(args: &[&str]) -> Result<i32> {
     match args {
@@ -136,5 +139,24 @@ async fn builds(args: &[&str]) -> Result<i32> {
         .env("BUILDAH_ISOLATION", "chroot")
         .spawn()
         .context("podman can't be started")?;
-    Ok(child.wait().await?.code().unwrap_or(125))
+    let code = child.wait().await?.code().unwrap_or(125);
+    if code == 0 && args.contains(&"push") && Path::new(SWAPS_PUSHED).exists() {
+        swap_pushed(args)?;
+    }
+    Ok(code)
+}
+
+/// A fault that a lab asks for: puts other bytes in the place of the image that was just pushed into this machine's registry.
+fn swap_pushed(args: &[&str]) -> Result<()> {
+    let told = args.iter().skip_while(|arg| **arg != "--digestfile").nth(1).context("no digest is told")?;
+    let digest = files::text(told)?;
+    let blob = blob(digest.trim()).context("that is no digest")?;
+    let mut manifest = files::read(&blob)?;
+    manifest.push(b'\n');
+    files::write(&blob, 0o644, manifest)
+}
+
+fn blob(digest: &str) -> Option<PathBuf> {
+    let digest = digest.strip_prefix("sha256:")?;
+    Some(Path::new(BLOBS).join(digest.get(..2)?).join(digest).join("data"))
 }
