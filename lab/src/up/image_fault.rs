@@ -2,9 +2,9 @@
 //! program or a person.
 
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use assisted_lab_tools::SWAPS_PUSHED;
+use assisted_lab_tools::{SWAPS_PUSHED, blob};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -173,10 +173,10 @@ impl Lab {
 
     /// Puts the layers aside that images of nodes alone have. Their manifests stay: nothing is missed before it is pulled.
     fn put_layers_aside(&mut self) -> Result<(), LabError> {
-        let registry = self.plan.dir.join("registry/docker/registry/v2");
+        let registry = self.plan.dir.join("registry");
         let blob = |digest: &str| blob(&registry, digest);
-        let revisions = format!("repositories/{}/_manifests/revisions/sha256", release::PARTS);
-        let revisions = registry.join(revisions);
+        let revisions = registry.join("docker/registry/v2/repositories").join(release::PARTS);
+        let revisions = revisions.join("_manifests/revisions/sha256");
         for entry in std::fs::read_dir(&revisions).map_err(LabError::io(&revisions))?.flatten() {
             let manifest = blob(&format!("sha256:{}", entry.file_name().to_string_lossy()));
             let Some(text) = manifest.and_then(|path| std::fs::read(path).ok()) else { continue };
@@ -261,12 +261,6 @@ fn closed(settings: &str) -> Option<String> {
     is_open.then(|| settings.replace(STORED, &format!("{STORED}{READ_ONLY}")))
 }
 
-/// Where a registry keeps a part of an image.
-fn blob(registry: &Path, digest: &str) -> Option<PathBuf> {
-    let digest = digest.strip_prefix("sha256:")?;
-    Some(registry.join("blobs/sha256").join(digest.get(..2)?).join(digest).join("data"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,12 +273,5 @@ mod tests {
         assert_eq!(read["storage"]["maintenance"]["readonly"]["enabled"], true);
         assert_eq!(read["storage"]["filesystem"]["rootdirectory"], "/var/lib/registry");
         assert!(closed(&shut).is_none() && closed("").is_none());
-    }
-
-    #[test]
-    fn where_parts_of_images_are() {
-        let found = blob(Path::new("/r"), "sha256:abcd").unwrap();
-        assert_eq!(found, Path::new("/r/blobs/sha256/ab/abcd/data"));
-        assert!(blob(Path::new("/r"), "md5:abcd").is_none() && blob(Path::new("/r"), "sha256:a").is_none());
     }
 }

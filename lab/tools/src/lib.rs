@@ -5,6 +5,7 @@ mod balancer;
 pub mod cluster_api;
 pub mod kafka;
 pub mod kubernetes;
+mod registry;
 mod stand_ins;
 mod system;
 pub mod wait;
@@ -12,6 +13,7 @@ pub mod wait;
 use std::path::PathBuf;
 
 pub use balancer::Balancer;
+pub use registry::blob;
 pub use stand_ins::{STAND_INS, SWAPS_PUSHED};
 pub use system::{docker_registry, on_path, postgres};
 

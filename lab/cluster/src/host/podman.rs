@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use assisted_lab_tools::SWAPS_PUSHED;
+use assisted_lab_tools::{SWAPS_PUSHED, blob};
 
 use super::init::{Request, ask};
 use super::{partitions, registry};
@@ -16,8 +16,8 @@ use crate::program::{Program, ProgramRuntime};
 
 /// What was pulled, and how many bytes it has.
 const KNOWN: &str = "/var/lib/containers/lab.json";
-/// What the bootstrap host's registry has of images.
-const BLOBS: &str = "/var/ocl-scratch/registry/docker/registry/v2/blobs/sha256";
+/// What the bootstrap host's registry serves.
+const REGISTRY: &str = "/var/ocl-scratch/registry";
 
 pub async fn run(args: &[&str]) -> Result<i32> {
     match args {
@@ -150,13 +150,8 @@ async fn builds(args: &[&str]) -> Result<i32> {
 fn swap_pushed(args: &[&str]) -> Result<()> {
     let told = args.iter().skip_while(|arg| **arg != "--digestfile").nth(1).context("no digest is told")?;
     let digest = files::text(told)?;
-    let blob = blob(digest.trim()).context("that is no digest")?;
+    let blob = blob(Path::new(REGISTRY), digest.trim()).context("that is no digest")?;
     let mut manifest = files::read(&blob)?;
     manifest.push(b'\n');
     files::write(&blob, 0o644, manifest)
-}
-
-fn blob(digest: &str) -> Option<PathBuf> {
-    let digest = digest.strip_prefix("sha256:")?;
-    Some(Path::new(BLOBS).join(digest.get(..2)?).join(digest).join("data"))
 }
