@@ -107,7 +107,13 @@ async fn contained(args: &[&str]) -> Result<i32> {
             name.clone_into(&mut program.name);
             ProgramRuntime::Direct.run(&program).await
         }
-        (None, None) => ProgramRuntime::Direct.run(&program).await,
+        // Whoever runs it sees what it complains about, as of any container.
+        (None, None) => {
+            let show = |piece: &[u8]| {
+                let _ = std::io::stderr().write_all(piece);
+            };
+            ProgramRuntime::Direct.run_watched(&program, show).await
+        }
     }
 }
 
