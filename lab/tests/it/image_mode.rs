@@ -462,7 +462,8 @@ fn everything_each_failure_of_a_build_ends_an_installation_and_the_last_one_succ
     end_one_after_another(&failures, 60);
 }
 
-/// What is known by its time alone: a build that does not end within what it was given, and a builder that the service hears nothing of for ten minutes.
+/// What is known by its time alone: a build that does not end within what it was given, and a builder of which the service hears nothing for ten
+/// minutes.
 #[test]
 fn everything_a_build_that_is_late_or_lost_ends_an_installation_and_the_next_one_succeeds() {
     let failures = [
