@@ -15,7 +15,7 @@ use crate::network;
 use crate::release;
 
 /// The port of the bootstrap host's registry, and the settings of the one that is pushed to, below the root of the live system.
-const PORT: u16 = 22626;
+const PORT: u16 = 22_626;
 const PUSHED_TO: &str = "opt/openshift/ocl/registry/config-rw.yaml";
 /// The last line of the settings' storage, and what makes a registry refuse all that is pushed.
 const STORED: &str = "    rootdirectory: /var/lib/registry\n";
