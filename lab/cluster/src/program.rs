@@ -117,17 +117,27 @@ impl ProgramRuntime {
 
     /// Runs a program to its end, its output going into its log; gives its exit status.
     pub async fn run(self, program: &Program) -> Result<i32> {
+        if !program.is_pod {
+            return self.run_watched(program, |_| {}).await;
+        }
         let mut log = Log::open(&program.name)?;
         let cmd = self.cmd(program)?.timeout(FOREVER).cut_output();
-        if program.is_pod {
-            let mut sink = tokio::fs::File::from_std(log.file.try_clone()?);
-            let output = cmd.output_limit(LONGEST_OUTPUT).run_into(&mut sink).await?;
-            log.write(&output.stderr);
-            return Ok(output.code());
-        }
-        // Servers write on standard error.
-        let output = cmd.run_watched(|piece| log.write(piece)).await?;
+        let mut sink = tokio::fs::File::from_std(log.file.try_clone()?);
+        let output = cmd.output_limit(LONGEST_OUTPUT).run_into(&mut sink).await?;
+        log.write(&output.stderr);
         Ok(output.code())
+    }
+
+    /// Runs a program that is no pod's to its end, and shows what goes into its log.
+    pub async fn run_watched(self, program: &Program, mut watch: impl FnMut(&[u8])) -> Result<i32> {
+        let mut log = Log::open(&program.name)?;
+        let cmd = self.cmd(program)?.timeout(FOREVER).cut_output();
+        // Servers write on standard error.
+        let shown = |piece: &[u8]| {
+            log.write(piece);
+            watch(piece);
+        };
+        Ok(cmd.run_watched(shown).await?.code())
     }
 
     /// Keeps a program running.

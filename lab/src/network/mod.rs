@@ -210,6 +210,15 @@ fn within<T: Send>(namespace: &Path, work: impl FnOnce() -> T + Send) -> Result<
     done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
+/// Does something in the network of a machine.
+pub(crate) fn within_machine<T: Send>(
+    network: &str,
+    number: usize,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, NetworkError> {
+    within(&path(&of_machine(network, number)), work)
+}
+
 /// The tap of a member.
 pub fn tap(member: usize) -> String {
     format!("tap{member}")

@@ -13,9 +13,10 @@ use assisted_oci::{Blob, Image, Layer, PushError, ReleaseImage, push};
 use sha2::{Digest, Sha256};
 
 use self::libraries::libraries;
+pub(crate) use self::os_image::BOOTABLE;
 
 /// Repositories of the images in the registry.
-const PARTS: &str = "ocp/art";
+pub(crate) const PARTS: &str = "ocp/art";
 pub(crate) const RELEASE: &str = "ocp/release";
 const CONTROLLER: &str = "assisted/controller";
 const IRONIC_AGENT: &str = "metal3/ironic-agent";

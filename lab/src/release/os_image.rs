@@ -12,7 +12,7 @@ use super::{ARCHITECTURE, ReleaseError, add, libraries};
 
 /// Where builds look for it, and what marks an image that can be booted.
 const IGNITION: &str = "usr/lib/dracut/modules.d/30ignition/ignition";
-const BOOTABLE: &str = "ostree.bootable";
+pub(crate) const BOOTABLE: &str = "ostree.bootable";
 const OSTREE: &[u8] = b"#!/bin/sh\nrm -rf /tmp/* /var/tmp/*\n";
 const PROGRAMS: &[&str] =
     &["sh", "cat", "chmod", "cp", "echo", "head", "ln", "mkdir", "mv", "rm", "sed", "sleep", "test"];

@@ -27,10 +27,32 @@ pub enum Fault {
     NetworkCut,
     /// A worker is switched off when it should start from its disk, until the service asks where it is
     MissingWorker,
-    /// A step of the images' Containerfile fails, until another Containerfile is there; in image mode
-    ImageStep,
+    /// The configuration of nodes can't be rendered, until another manifest is there; in image mode
+    ImageRender,
     /// The images' Containerfile asks for an image that is not there, until another Containerfile is there; in image mode
     ImageBase,
+    /// The build is to have a partition of a disk that can't be given one, until it may use memory; in image mode
+    ImageScratch,
+    /// Another program has the port of the bootstrap host's registry; in image mode
+    ImageRegistry,
+    /// The release's registry has lost a layer of the image that nodes' images are built from; in image mode
+    ImagePull,
+    /// A step of the images' Containerfile fails, until another Containerfile is there; in image mode
+    ImageStep,
+    /// A step of the images' Containerfile finds no room, until another Containerfile is there; in image mode
+    ImageRoom,
+    /// The bootstrap host's registry takes nothing; in image mode
+    ImagePush,
+    /// An image is another one in the registry than was pushed; in image mode
+    ImageVerify,
+    /// A step of the images' Containerfile does not end in time, until another Containerfile is there; in image mode
+    ImageTimeout,
+    /// The builder, and the installer that tells of it, hang; in image mode
+    ImageLost,
+    /// The system on a master's disk is damaged before its image is laid over it; in image mode
+    ImageDeploy,
+    /// A MachineConfig names another image than the one that was built; in image mode
+    ImageBoot,
 }
 
 impl Fault {
@@ -46,11 +68,26 @@ impl Fault {
 
     /// The code with which an image fails, where it is an image that fails.
     pub(super) fn image_code(self) -> Option<&'static str> {
-        match self {
-            Self::ImageStep => Some("build-user"),
-            Self::ImageBase => Some("preflight"),
-            _ => None,
-        }
+        Some(match self {
+            Self::ImageRender => "render",
+            Self::ImageBase => "preflight",
+            Self::ImageScratch => "scratch",
+            Self::ImageRegistry => "registry",
+            Self::ImagePull => "pull",
+            Self::ImageStep => "build-user",
+            Self::ImageRoom => "build-infra",
+            Self::ImagePush => "push",
+            Self::ImageVerify => "verify",
+            Self::ImageTimeout => "timeout",
+            Self::ImageLost => "lost",
+            Self::ImageDeploy => "deploy",
+            Self::ImageBoot => "boot",
+            Self::ResetWhileWriting
+            | Self::BootOrder
+            | Self::ServiceRestart
+            | Self::NetworkCut
+            | Self::MissingWorker => return None,
+        })
     }
 }
 
@@ -71,15 +108,16 @@ enum State {
     Done,
 }
 
-/// Chooses whom each happens to: the first machine of its role that nothing else happens to. Fails where one can't be made to
-/// happen.
+/// Chooses whom each happens to: the first machine of its role that nothing else happens to. Images fail one after another, each in an
+/// installation of its own. Fails where one can't be made to happen.
 pub(super) fn all(faults: &[Fault], machines: &[Planned]) -> Result<Vec<ScheduledFault>, LabError> {
-    if faults.iter().any(|fault| fault.ends_installation()) && faults.len() > 1 {
+    let of_images = faults.iter().all(|fault| fault.image_code().is_some());
+    if faults.iter().any(|fault| fault.ends_installation()) && faults.len() > 1 && !of_images {
         return Err(LabError::NotWithOthers);
     }
     let mut all: Vec<ScheduledFault> = Vec::new();
     for fault in faults.iter().copied() {
-        let is_free = |number: usize| all.iter().all(|other| other.target != number);
+        let is_free = |number: usize| of_images || all.iter().all(|other| other.target != number);
         let mut machines = machines.iter().enumerate();
         let target = machines
             .find(|(number, machine)| machine.role == fault.role() && !machine.is_late && is_free(*number));
@@ -96,6 +134,12 @@ pub(super) fn all(faults: &[Fault], machines: &[Planned]) -> Result<Vec<Schedule
 impl ScheduledFault {
     /// Lets it happen when its time has come: what the hosts are now says whether it has.
     fn inject_if_due(&mut self, lab: &mut Lab, hosts: &[Value]) -> Result<(), LabError> {
+        if self.fault.image_code().is_some() {
+            if self.state == State::Pending && lab.fail_image(self.fault, hosts)? {
+                self.state = State::Done;
+            }
+            return Ok(());
+        }
         let Some((planned, _)) = lab.machines.get(self.target) else { return Ok(()) };
         let name = planned.name.clone();
         let Some(host) = hosts.iter().find(|host| planned.is(host)) else { return Ok(()) };
@@ -121,10 +165,6 @@ impl ScheduledFault {
             (Fault::ServiceRestart, _) if is_writing(host) => {
                 announce("the service is killed, and started again");
                 lab.restart_service()?;
-                State::Done
-            }
-            (fault, _) if fault.image_code().is_some_and(|code| has_failed_with(host, code)) => {
-                announce(&format!("{name} has failed with its image"));
                 State::Done
             }
             (Fault::BootOrder, _) if is_asked_for => {
@@ -163,30 +203,40 @@ fn is_writing(host: &Value) -> bool {
     progress["current_stage"] == "Writing image to disk" && (20..100).contains(&percent)
 }
 
-/// Whether a host has failed because its image did, with this code.
-fn has_failed_with(host: &Value, code: &str) -> bool {
-    let why = host["status_info"].as_str().unwrap_or_default();
-    host["status"] == "error" && why.contains(&format!("OS image: {code}:"))
-}
-
-fn announce(what: &str) {
+/// Tells what goes wrong now.
+pub(super) fn announce(what: &str) {
     say(&format!("\n--- fault in cluster {NAME}: {what}"));
 }
 
 impl Lab {
     /// Lets faults happen whose time has come; looks at the hosts now and then.
     pub(super) fn inject_due_faults(&mut self) -> Result<(), LabError> {
-        let over = self.faults.iter().all(|fault| fault.state == State::Done);
+        if self.image_fault() == Some(Fault::ImagePush) {
+            self.close_registry()?;
+        }
+        let mut faults = std::mem::take(&mut self.faults);
+        let looked = self.inject_those_due(&mut faults);
+        self.faults = faults;
+        looked
+    }
+
+    fn inject_those_due(&mut self, faults: &mut [ScheduledFault]) -> Result<(), LabError> {
+        // Those that end an installation have one each.
+        let ends = faults.first().is_some_and(|fault| fault.fault.ends_installation());
+        let (due, _) = faults.split_at_mut(if ends { 1 } else { faults.len() });
+        let over = due.iter().all(|fault| fault.state == State::Done);
         if over || self.looked.elapsed() < POLL_INTERVAL {
             return Ok(());
         }
         self.looked = Instant::now();
         let hosts = self.cli.json(&["host", "list"])?;
         let hosts = hosts.as_array().map(Vec::as_slice).unwrap_or_default();
-        let mut faults = std::mem::take(&mut self.faults);
-        let looked = faults.iter_mut().try_for_each(|fault| fault.inject_if_due(self, hosts));
-        self.faults = faults;
-        looked
+        due.iter_mut().try_for_each(|fault| fault.inject_if_due(self, hosts))
+    }
+
+    /// The fault of an image with which this installation is to fail.
+    pub(super) fn image_fault(&self) -> Option<Fault> {
+        self.faults.first().map(|fault| fault.fault).filter(|fault| fault.image_code().is_some())
     }
 
     /// Before another installation: what was on its way begins anew.
@@ -207,7 +257,12 @@ impl Lab {
         // The cluster may be in error before anybody has looked at its hosts.
         let has_happened =
             |fault: &ScheduledFault| fault.state == State::Done || fault.fault.image_code().is_some();
-        self.faults.iter().any(|fault| fault.fault.ends_installation() && has_happened(fault))
+        self.faults.first().is_some_and(|fault| fault.fault.ends_installation() && has_happened(fault))
+    }
+
+    /// Takes the fault by which an installation has ended: the next one, if there is any, has the next installation.
+    pub(super) fn take_ended(&mut self) -> Option<Fault> {
+        (!self.faults.is_empty()).then(|| self.faults.remove(0).fault)
     }
 
     fn restart_service(&mut self) -> Result<(), LabError> {
@@ -254,5 +309,18 @@ mod tests {
         for ends in [Fault::ResetWhileWriting, Fault::ImageStep, Fault::ImageBase] {
             assert!(targets(Topology::Ha, &[ends, Fault::NetworkCut]).unwrap_err().contains("alone"));
         }
+    }
+
+    #[test]
+    fn images_fail_one_after_another() {
+        let images: Vec<_> =
+            Fault::value_variants().iter().copied().filter(|fault| fault.image_code().is_some()).collect();
+        let all = targets(Topology::Compact, &images).unwrap();
+        assert!(all.len() > 10 && all.iter().all(|name| name == "master-0"), "{all:?}");
+        let codes: std::collections::BTreeSet<_> =
+            images.iter().filter_map(|fault| fault.image_code()).collect();
+        assert_eq!(codes.len(), images.len());
+        let mixed = [Fault::ImageStep, Fault::ResetWhileWriting];
+        assert!(targets(Topology::Compact, &mixed).unwrap_err().contains("alone"));
     }
 }

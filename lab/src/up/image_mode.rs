@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::topology::Role;
 use super::{Fault, Lab, LabError, NAME, Plan};
@@ -27,6 +27,11 @@ const FAILS: &str = "\nRUN TOKEN=hunter2; echo no such package >&2; exit 7\n";
 const MISSING: &str =
     "\nFROM 192.168.126.1:5000/lab/missing:1 AS missing\nFROM final\nCOPY --from=missing / /\n";
 
+/// What finds no room, what is not done within the time that a build may take, and what takes its time.
+const FULL: &str = "\nRUN echo more > /dev/full\n";
+const ENDLESS: &str = "\nRUN sleep 3600\n";
+const LONG: &str = "\nRUN sleep 120\n";
+
 /// Images can fail where they are built alone.
 pub(super) fn must_fail_in_it(plan: &Plan) -> Result<(), LabError> {
     match plan.faults.iter().any(|fault| fault.image_code().is_some()) && plan.containerfile.is_none() {
@@ -40,6 +45,7 @@ pub(super) fn must_fail_in_it(plan: &Plan) -> Result<(), LabError> {
 pub(super) fn must_come(plan: &Plan) -> Result<(), LabError> {
     match plan {
         Plan { namespaces: true, .. } => Ok(()),
+        plan if plan.faults.iter().any(|fault| fault.needs_namespaces()) => Err(LabError::OnlyNamespacesFail),
         Plan { workers_in_cluster: true, .. } => Err(LabError::OnlyNamespacesBuild),
         Plan { switches: true, .. } => Err(LabError::OnlyNamespacesSwitch),
         _ => Ok(()),
@@ -86,14 +92,18 @@ pub(super) fn settings(plan: &Plan) -> Vec<(&'static str, &'static str)> {
 }
 
 impl Lab {
-    /// Asks for images of the cluster's own, as a person does.
+    /// Asks for images of the cluster's own, as a person does; once more where the last ones have failed.
     pub(super) fn define_image_mode(&self) -> Result<(), LabError> {
         if self.plan.containerfile.is_none() {
             return Ok(());
         }
         let location = if self.plan.workers_in_cluster { "ControlPlane" } else { "Bootstrap" };
         // Machines of namespaces have no disk that could be given a partition, and virtual ones may be emulated.
-        let (scratch, minutes) = if self.plan.namespaces { ("Memory", 15) } else { ("Auto", 90) };
+        let (scratch, minutes) = match self.plan.namespaces {
+            true if self.image_fault() == Some(Fault::ImageScratch) => ("Disk", 15),
+            true => ("Memory", 15),
+            false => ("Auto", 90),
+        };
         let rollout = if self.plan.switches { "Switch" } else { "Deploy" };
         let asked = json!({
             "mode": "Enabled", "scratch": scratch, "workerBuildLocation": location, "buildTimeoutMinutes": minutes,
@@ -101,43 +111,32 @@ impl Lab {
         });
         self.write_definition(SETTINGS, &asked.to_string())?;
         self.cli.show(&["cluster", "update", NAME, "--on-cluster-layering-file", SETTINGS])?;
-        self.add_image_manifest(self.failing_part().unwrap_or_default())
+        self.add_image_manifest()
     }
 
-    /// The part of the Containerfile that is to fail.
-    fn failing_part(&self) -> Option<&'static str> {
-        self.plan.faults.iter().find_map(|fault| match fault {
-            Fault::ImageStep => Some(FAILS),
-            Fault::ImageBase => Some(MISSING),
-            _ => None,
-        })
-    }
-
-    /// What a person looks at whose image has failed: the state, and the log of the build.
-    pub(super) fn show_failed_images(&self) -> Result<(), LabError> {
-        if self.failing_part().is_none() {
-            return Ok(());
+    /// The part of the Containerfile that is to fail, or to give somebody the time for it.
+    fn failing_part(&self) -> &'static str {
+        match self.image_fault() {
+            Some(Fault::ImageStep) => FAILS,
+            Some(Fault::ImageBase) => MISSING,
+            Some(Fault::ImageRoom) => FULL,
+            Some(Fault::ImageTimeout) => ENDLESS,
+            Some(Fault::ImageLost) => LONG,
+            _ => "",
         }
-        self.cli.show(&["cluster", "show", NAME])?;
-        self.cli.show(&["cluster", "download", NAME, "os-image-logs-master.tar.gz"])
     }
 
-    /// Brings a Containerfile that does not fail.
-    pub(super) fn mend_images(&self) -> Result<(), LabError> {
-        if self.failing_part().is_some() { self.add_image_manifest("") } else { Ok(()) }
-    }
-
-    fn write_definition(&self, name: &str, text: &str) -> Result<(), LabError> {
+    pub(super) fn write_definition(&self, name: &str, text: &str) -> Result<(), LabError> {
         let path = self.plan.dir.join(name);
         std::fs::write(&path, text).map_err(LabError::io(&path))
     }
 
-    /// The MachineOSConfigs of both pools, with the user's Containerfile and what follows it. An image takes virtual machines minutes, so a
-    /// pool that has none of them has none.
-    fn add_image_manifest(&self, more: &str) -> Result<(), LabError> {
+    /// The MachineOSConfigs of both pools, with the user's Containerfile and what is to fail behind it. An image takes virtual machines minutes,
+    /// so a pool that has none of them has none.
+    fn add_image_manifest(&self) -> Result<(), LabError> {
         let Some(containerfile) = &self.plan.containerfile else { return Ok(()) };
         let mut user = std::fs::read_to_string(containerfile).map_err(LabError::io(containerfile))?;
-        user.push_str(more);
+        user.push_str(self.failing_part());
         let config = |pool: &str| {
             json!({
                 "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineOSConfig", "metadata": {"name": pool},
@@ -157,11 +156,21 @@ impl Lab {
         });
         let has_workers = self.machines.iter().any(|(machine, _)| machine.role == Role::Worker);
         let workers = (self.plan.namespaces || has_workers).then(|| config("worker"));
-        let all = [config("master")].into_iter().chain(workers).chain([secret]);
+        let unreadable = (self.image_fault() == Some(Fault::ImageRender)).then(unreadable);
+        let all = [config("master")].into_iter().chain(workers).chain([secret]).chain(unreadable);
         let all: Vec<_> = all.map(|object| object.to_string()).collect();
         self.write_definition(MANIFEST, &all.join("\n---\n"))?;
         self.cli.show(&["cluster", "manifest", "add", NAME, MANIFEST])
     }
+}
+
+/// A MachineConfig that nothing can be rendered with: nobody knows the version of its configuration.
+fn unreadable() -> Value {
+    json!({
+        "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig",
+        "metadata": {"name": "99-unreadable", "labels": {"machineconfiguration.openshift.io/role": "master"}},
+        "spec": {"config": {"ignition": {"version": "9.9.0"}}},
+    })
 }
 
 #[cfg(test)]
@@ -178,7 +187,9 @@ mod tests {
         assert_eq!([&plain, &layered, &namespaces].map(kind), [Kind::Plain, Kind::Ostree, Kind::Plain]);
         must_come(&layered).unwrap();
         let in_cluster = Plan { workers_in_cluster: true, ..layered.clone() };
-        for refused in [in_cluster, Plan { switches: true, ..layered }] {
+        must_come(&Plan { faults: vec![Fault::ImageStep], ..layered.clone() }).unwrap();
+        let damaged = Plan { faults: vec![Fault::ImageDeploy], ..layered.clone() };
+        for refused in [in_cluster, damaged, Plan { switches: true, ..layered }] {
             let why = must_come(&refused).unwrap_err().to_string();
             assert!(why.contains("--namespaces"), "{why}");
             must_come(&Plan { namespaces: true, ..refused }).unwrap();

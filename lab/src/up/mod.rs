@@ -13,6 +13,7 @@ mod define;
 mod error;
 mod fault;
 mod hub;
+mod image_fault;
 mod image_mode;
 mod ironic;
 mod kubectl;
@@ -98,6 +99,8 @@ pub struct Lab {
     /// The programs that machines of namespaces run.
     programs: Option<namespace::MachinePrograms>,
     faults: Vec<ScheduledFault>,
+    /// What the fault of this installation holds.
+    held: image_fault::Held,
     /// When faults were last looked for.
     looked: Instant,
     kills: replicas::Kills,
@@ -173,6 +176,7 @@ impl Lab {
                 .map(|one| one.target)
                 .collect(),
             faults,
+            held: image_fault::Held::default(),
             looked: began,
             kills: replicas::Kills::none(),
             media: BTreeMap::new(),
@@ -225,14 +229,17 @@ impl Lab {
         let until = if self.plan.until == Until::Installing { "installing" } else { "installed" };
         let mut installed = self.install(until);
         loop {
-            match installed {
+            let fault = match installed {
                 // Whoever is reset in mid-write has no disk and no memory of it: the installation fails, and says why.
-                Err(LabError::Command { .. }) if self.fails_by_fault() => self.faults.clear(),
+                Err(LabError::Command { .. }) if self.fails_by_fault() => self.take_ended(),
                 // That happens once: afterwards every machine is emulated.
-                Err(error @ LabError::KvmFailed { .. }) => say(&format!("\n--- {error}")),
+                Err(error @ LabError::KvmFailed { .. }) => {
+                    say(&format!("\n--- {error}"));
+                    None
+                }
                 installed => break installed?,
-            }
-            installed = self.begin_again(until);
+            };
+            installed = self.begin_again(until, fault);
         }
         self.phase = Phase::Installed;
         if self.plan.until == Until::Installed {
@@ -259,16 +266,22 @@ impl Lab {
         Ok(())
     }
 
-    /// Takes back an installation that has failed, and begins another.
-    fn begin_again(&mut self, until: &str) -> Result<(), LabError> {
+    /// Takes back an installation that has failed, by a fault or without one, and begins another.
+    fn begin_again(&mut self, until: &str, fault: Option<Fault>) -> Result<(), LabError> {
         heading("The hosts after the failure, and the installation taken back");
         self.begins("the installation has failed, and begins again");
         self.phase = Phase::Before;
         self.rearm_faults()?;
         self.cli.show(&["host", "list"])?;
-        self.show_failed_images()?;
+        let of_image = fault.filter(|fault| fault.image_code().is_some());
+        if let Some(fault) = of_image {
+            self.show_failed_image(fault)?;
+        }
         self.cli.show(&["cluster", "reset", NAME])?;
-        self.mend_images()?;
+        if of_image.is_some() {
+            self.let_go()?;
+            self.define_image_mode()?;
+        }
         heading("The machines boot the discovery image again");
         for number in self.numbers(false) {
             // Some of the disks would start already.
@@ -282,6 +295,7 @@ impl Lab {
 
     /// Installs the cluster.
     fn install(&mut self, until: &str) -> Result<(), LabError> {
+        self.prepare_image_fault()?;
         self.cli.show(&["cluster", "install", NAME])?;
         self.phase = Phase::Installing;
         self.watch(until)

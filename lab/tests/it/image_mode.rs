@@ -1,5 +1,6 @@
 //! Image mode, on machines of namespaces and on virtual ones: what is built while a cluster is installed, and what its nodes then start from.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
@@ -116,6 +117,19 @@ fn start_in_images(more: &[&str]) -> Cluster {
             config["metadata"]["annotations"]["machineconfiguration.openshift.io/pre-built-image"].is_null(),
             "{config}"
         );
+        // A build that the cluster has not made stands for it.
+        let build = config["status"]["machineOSBuild"]["name"].as_str().unwrap_or_else(|| panic!("{config}"));
+        let build = cluster.object(&["get", "machineosbuild", build]);
+        assert_eq!(build["status"]["digestedImagePushSpec"], image);
+        assert_eq!(build["spec"]["machineOSConfig"]["name"], pool);
+        assert_eq!(build["metadata"]["ownerReferences"][0]["uid"], config["metadata"]["uid"]);
+        let conditions = build["status"]["conditions"].as_array().unwrap();
+        assert_eq!(conditions.len(), 5, "{build}");
+        for condition in conditions {
+            let expected = if condition["type"] == "Succeeded" { "True" } else { "False" };
+            assert_eq!(condition["status"], expected, "{condition}");
+            assert_eq!(condition["reason"], "PreBuiltImageSeeded");
+        }
         let state = cluster.object(&["get", "machineconfigpool", pool]);
         let rendered = state["spec"]["configuration"]["name"].as_str().unwrap();
         let rendered = cluster.object(&["get", "machineconfig", rendered]);
@@ -246,6 +260,9 @@ fn rolls_out_later_configs(cluster: &Cluster, names: &[&str]) {
         assert_eq!(*image, image_of(old), "{name}");
         assert_eq!(starts(cluster, name), 2, "{name}");
     }
+    // The builds that stand for what came with the installation are all that there are.
+    let builds = cluster.object(&["get", "machineosbuilds"]);
+    assert_eq!(builds["items"].as_array().unwrap().len(), POOLS.len(), "{builds}");
 }
 
 /// With `rollout: Switch` nodes start in the release's system, fetch their image from the registry on their own disk, and start once more: in it.
@@ -302,21 +319,16 @@ fn everything_a_step_that_fails_ends_the_installation_and_the_next_one_succeeds(
         "cluster lab: error",
         "OS image build failed for pool master: the build ended with exit status",
         "image mode: failed",
-        "saved os-image-logs-master.tar.gz",
+        "saved os-image-logs-build-user.tar.gz",
         "assisted cluster reset lab",
         "The machines boot the discovery image again",
         "The installation, once more",
         "cluster lab: installed 100%",
     ]);
-    let archive = cluster.dir().join("os-image-logs-master.tar.gz");
-    let of = |file: &str| {
-        let told = run(Command::new("tar").args(["-xzOf", text(&archive), file])).stdout;
-        String::from_utf8_lossy(&told).into_owned()
-    };
-    let log = of("ocl/build-master-1.log");
-    assert!(log.contains("no such package") && !log.contains("hunter2"), "{log}");
-    let user = of("ocl/Containerfile.master");
-    assert!(user.contains("exit 7") && !user.contains("hunter2"), "{user}");
+    let logs = logs(&cluster, "build-user");
+    let (log, user) = (&logs["ocl/build-master-1.log"], &logs["ocl/Containerfile.master"]);
+    assert!(log.contains("no such package"), "{log}");
+    assert!(user.contains("exit 7"), "{user}");
     // Nothing of it is left that would be in the way.
     let program = built("assisted").unwrap();
     let shown = run(&mut cluster.exec(&[text(&program), "cluster", "show", "lab"]));
@@ -343,6 +355,147 @@ fn everything_an_image_that_is_not_there_ends_the_installation_and_the_next_one_
     for (number, name) in names.iter().enumerate() {
         assert!(sees(&cluster, number, &nonce), "{name}\n{}", cluster.everything());
     }
+}
+
+/// The files that the service has of the build that failed with a code, by their names. None has a secret.
+fn logs(cluster: &Cluster, code: &str) -> BTreeMap<String, String> {
+    let archive = cluster.dir().join(format!("os-image-logs-{code}.tar.gz"));
+    let told = |options: &[&str]| {
+        let told = run(Command::new("tar").arg(options[0]).arg(&archive).args(&options[1..])).stdout;
+        String::from_utf8_lossy(&told).into_owned()
+    };
+    let names = told(&["-tzf"]);
+    let files: BTreeMap<_, _> = names.lines().map(|name| (name.to_owned(), told(&["-xzOf", name]))).collect();
+    for (name, file) in &files {
+        assert!(!file.contains("hunter2"), "{code}: {name}: {file}");
+    }
+    files
+}
+
+/// A way to fail: what is told of it, and what a file of the build's logs says, where they are sent.
+struct Failure {
+    fault: &'static str,
+    code: &'static str,
+    told: &'static str,
+    logs: Option<(&'static str, &'static str)>,
+}
+
+/// What was built, where that is told by the log of the build.
+const BUILT: Option<(&str, &str)> = Some(("ocl/build-master-1.log", "STEP 1/"));
+/// What was to be built, where nothing was.
+const ASKED: Option<(&str, &str)> = Some(("ocl/mosc-master.yaml", "FROM configs AS final"));
+
+/// One installation after the other fails, each by a fault of its own; the cluster is reset each time, and the last installation succeeds: its nodes
+/// are in the image that was built then.
+fn end_one_after_another(failures: &[Failure], minutes: u64) {
+    let names = ["master-0", "master-1", "master-2"];
+    let given = tempfile::tempdir().unwrap();
+    let (nonce, containerfile) = numbered(&given);
+    let user = std::fs::read_to_string(&containerfile).unwrap().replace("RUN ", "RUN TOKEN=hunter2; ");
+    std::fs::write(&containerfile, user).unwrap();
+    let mut shape = vec!["--namespaces", "--topology", "compact", "--image-mode", text(&containerfile)];
+    shape.extend(failures.iter().flat_map(|failure| ["--fault", failure.fault]));
+    let cluster = Cluster::of_machines(&shape, &names, minutes);
+    let mut order = Vec::new();
+    for failure in failures {
+        order.extend([
+            "cluster lab: error",
+            failure.told,
+            "assisted cluster reset lab",
+            "The installation, once more",
+        ]);
+    }
+    order.push("cluster lab: installed 100%");
+    cluster.said(&order);
+    cluster.all_was_taken();
+    for Failure { code, logs: wanted, .. } in failures {
+        let Some((name, told)) = wanted else { continue };
+        let files = logs(&cluster, code);
+        let file =
+            files.get(*name).unwrap_or_else(|| panic!("{code}: {name} is not among {:?}", files.keys()));
+        assert!(file.contains(told), "{code}: {name}: {file}");
+        if *wanted == BUILT {
+            assert!(files["ocl/Containerfile.master"].contains(&nonce), "{code}: {files:?}");
+        }
+    }
+    for (number, name) in names.iter().enumerate() {
+        assert!(sees(&cluster, number, &nonce), "{name}\n{}", cluster.everything());
+    }
+    let program = built("assisted").unwrap();
+    let shown = run(&mut cluster.exec(&[text(&program), "cluster", "show", "lab"]));
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("image mode: adopted"), "{shown}");
+}
+
+/// What fails before there is an image, or when it is to be had: each ends an installation with its code and its reason.
+#[test]
+fn everything_each_failure_of_a_build_ends_an_installation_and_the_last_one_succeeds() {
+    let failures = [
+        Failure {
+            fault: "image-render",
+            code: "render",
+            told: "OS image: render: the configuration can't be rendered",
+            logs: Some(("ocl/pass1.log", "99-unreadable")),
+        },
+        Failure { fault: "image-scratch", code: "scratch", told: "OS image: scratch: ", logs: ASKED },
+        Failure {
+            fault: "image-registry",
+            code: "registry",
+            told: "OS image: registry: the registry on port 22626 doesn't answer",
+            logs: ASKED,
+        },
+        Failure { fault: "image-pull", code: "pull", told: "OS image: pull: ", logs: ASKED },
+        Failure {
+            fault: "image-room",
+            code: "build-infra",
+            told: "OS image: build-infra: the build ended with exit status",
+            logs: BUILT,
+        },
+        Failure {
+            fault: "image-push",
+            code: "push",
+            told: "OS image: push: the image can't be pushed to 127.0.0.1:22627/ocl/os-image-master",
+            logs: BUILT,
+        },
+        Failure { fault: "image-verify", code: "verify", told: "OS image: verify: ", logs: BUILT },
+    ];
+    end_one_after_another(&failures, 60);
+}
+
+/// What is known by its time alone: a build that does not end within what it was given, and a builder of which the service hears nothing for ten
+/// minutes.
+#[test]
+fn everything_a_build_that_is_late_or_lost_ends_an_installation_and_the_next_one_succeeds() {
+    let failures = [
+        Failure {
+            fault: "image-timeout",
+            code: "timeout",
+            told: "OS image: timeout: the build took longer than 15 minutes",
+            logs: BUILT,
+        },
+        Failure {
+            fault: "image-lost",
+            code: "lost",
+            told: "OS image: lost: its builder has reported nothing for 10 minutes",
+            logs: None,
+        },
+    ];
+    end_one_after_another(&failures, 60);
+}
+
+/// What fails once the image is there: on the disk of a node, and in the cluster, whose nodes are to boot another one.
+#[test]
+fn everything_each_failure_of_nodes_ends_an_installation_and_the_last_one_succeeds() {
+    let failures = [
+        Failure { fault: "image-deploy", code: "deploy", told: "OS image: deploy: ", logs: BUILT },
+        Failure {
+            fault: "image-boot",
+            code: "boot",
+            told: "OS image build failed for pool master (boot): node master-",
+            logs: BUILT,
+        },
+    ];
+    end_one_after_another(&failures, 40);
 }
 
 /// A single node on a virtual machine: what it first starts from its disk is the image that was built while it was installed, deployed by ostree.

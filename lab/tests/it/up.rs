@@ -58,6 +58,7 @@ fn what_a_lab_cannot_do_is_said() {
         (&["up", "--hub=converged"], "--namespaces"),
         (&["up", "--fault", "reset-while-writing", "--fault", "network-cut"], "has to go wrong alone"),
         (&["up", "--fault", "image-step"], "in image mode alone"),
+        (&["up", "--image-mode", "Containerfile", "--fault", "image-push"], "--namespaces"),
     ] {
         let output = lab(dir.path(), words, REFUSAL);
         let said = String::from_utf8_lossy(&output.stderr);

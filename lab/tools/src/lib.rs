@@ -5,6 +5,7 @@ mod balancer;
 pub mod cluster_api;
 pub mod kafka;
 pub mod kubernetes;
+mod registry;
 mod stand_ins;
 mod system;
 pub mod wait;
@@ -12,7 +13,8 @@ pub mod wait;
 use std::path::PathBuf;
 
 pub use balancer::Balancer;
-pub use stand_ins::STAND_INS;
+pub use registry::blob;
+pub use stand_ins::{STAND_INS, SWAPS_PUSHED};
 pub use system::{docker_registry, on_path, postgres};
 
 /// Version of coreos-installer that judges our images and goes into the lab's.

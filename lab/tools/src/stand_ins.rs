@@ -1,5 +1,8 @@
 //! Programs of a CoreOS system that `lab-cluster` is on machines of namespaces.
 
+/// Stands on a machine of namespaces whose registry is to have another image than was pushed: its podman sees to that.
+pub const SWAPS_PUSHED: &str = "/etc/lab-swaps-pushed";
+
 /// The names under which `lab-cluster` stands in for a program of the system.
 pub const STAND_INS: &[&str] = &[
     "coreos-installer",

@@ -25,6 +25,7 @@ const KINDS: &[&str] = &[
     "Provisioning",
     "MachineConfig",
     "MachineOSConfig",
+    "MachineOSBuild",
     "OperatorGroup",
     "Subscription",
     "InstallPlan",
@@ -157,14 +158,6 @@ impl World {
         let mut kinds = assisted_lab_kinds::kinds().unwrap();
         kinds.retain(|kind| KINDS.contains(&kind.kind.as_str()));
         assert_eq!(kinds.len(), KINDS.len());
-        // As published: of its fields nobody here reads any.
-        let config = kinds.iter().find(|kind| kind.kind == "MachineOSConfig").unwrap();
-        let build = Kind {
-            kind: "MachineOSBuild".to_owned(),
-            plural: "machineosbuilds".to_owned(),
-            ..config.clone()
-        };
-        kinds.push(build);
         let world = Self { kube, admin, kinds };
         world.define_kinds(&world.kinds, definition).await;
         for name in NAMESPACES {

@@ -4,9 +4,10 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use assisted_lab_tools::{SWAPS_PUSHED, blob};
 
 use super::init::{Request, ask};
 use super::{partitions, registry};
@@ -15,6 +16,8 @@ use crate::program::{Program, ProgramRuntime};
 
 /// What was pulled, and how many bytes it has.
 const KNOWN: &str = "/var/lib/containers/lab.json";
+/// What the bootstrap host's registry serves.
+const REGISTRY: &str = "/var/ocl-scratch/registry";
 
 pub async fn run(args: &[&str]) -> Result<i32> {
     match args {
@@ -114,7 +117,13 @@ async fn contained(args: &[&str]) -> Result<i32> {
             name.clone_into(&mut program.name);
             ProgramRuntime::Direct.run(&program).await
         }
-        (None, None) => ProgramRuntime::Direct.run(&program).await,
+        // Whoever runs it sees what it complains about, as of any container.
+        (None, None) => {
+            let show = |piece: &[u8]| {
+                let _ = std::io::stderr().write_all(piece);
+            };
+            ProgramRuntime::Direct.run_watched(&program, show).await
+        }
     }
 }
 
@@ -146,5 +155,19 @@ async fn builds(args: &[&str]) -> Result<i32> {
         .env("BUILDAH_ISOLATION", "chroot")
         .spawn()
         .context("podman can't be started")?;
-    Ok(child.wait().await?.code().unwrap_or(125))
+    let code = child.wait().await?.code().unwrap_or(125);
+    if code == 0 && args.contains(&"push") && Path::new(SWAPS_PUSHED).exists() {
+        swap_pushed(args)?;
+    }
+    Ok(code)
+}
+
+/// A fault that a lab asks for: puts other bytes in the place of the image that was just pushed into this machine's registry.
+fn swap_pushed(args: &[&str]) -> Result<()> {
+    let told = args.iter().skip_while(|arg| **arg != "--digestfile").nth(1).context("no digest is told")?;
+    let digest = files::text(told)?;
+    let blob = blob(Path::new(REGISTRY), digest.trim()).context("that is no digest")?;
+    let mut manifest = files::read(&blob)?;
+    manifest.push(b'\n');
+    files::write(&blob, 0o644, manifest)
 }

@@ -1,6 +1,6 @@
-//! Images that come with a MachineOSConfig become the pool's own: its status names the image, the annotation goes, and each node that
-//! has started from it says so. A MachineConfig that names another image than the pool's configuration does makes it a new one. Nothing is
-//! built here: what comes without an image stays as it is.
+//! Images that come with a MachineOSConfig become the pool's own: a MachineOSBuild stands for the build that was made elsewhere, the status names
+//! the image, the annotation goes, and each node that has started from it says so. A MachineConfig that names another image than the pool's
+//! configuration does makes it a new one. Nothing is built here: what comes without an image stays as it is.
 
 use std::collections::BTreeMap;
 
@@ -22,11 +22,14 @@ use crate::foundation::{MACHINE_CONFIG_NAMESPACE, ROLE};
 use crate::machine_config::{SECRET, with_image};
 use crate::os_image::{API, BOOTED, BUILT, COMPONENT};
 
+const GROUP: &str = "machineconfiguration.openshift.io";
 const PREFIX: &str = "machineconfiguration.openshift.io/";
+/// Why an image is the pool's own, and its build over.
+const SEEDED: &str = "PreBuiltImageSeeded";
 pub(super) const RENDERED: &str = "rendered-";
 
 pub(super) fn all(kube: &Client, kind: &str, plural: &str) -> Api<DynamicObject> {
-    let kind = GroupVersionKind::gvk("machineconfiguration.openshift.io", "v1", kind);
+    let kind = GroupVersionKind::gvk(GROUP, "v1", kind);
     Api::all_with(kube.clone(), &ApiResource::from_gvk_with_plural(&kind, plural))
 }
 
@@ -114,10 +117,14 @@ pub async fn seed(kube: &Client) -> Result<()> {
                     "spec": {"osImageURL": image},
                 });
                 create(&all(kube, "MachineConfig", "machineconfigs"), own).await?;
+                let build = Box::pin(stand_for_build(kube, &config, pool, &image)).await?;
+                let current = json!({"metadata": {"annotations": {format!("{PREFIX}current-machine-os-build"): build}}});
+                configs.patch(&name, &PatchParams::default(), &Patch::Merge(current)).await?;
                 let status = json!({"status": {
                     "currentImagePullSpec": image, "observedGeneration": config.metadata.generation.unwrap_or(1),
+                    "machineOSBuild": {"group": GROUP, "resource": "machineosbuilds", "name": build},
                     "conditions": [{
-                        "type": "Seeded", "status": "True", "reason": "PreBuiltImageSeeded", "message": "the image is the pool's own",
+                        "type": "Seeded", "status": "True", "reason": SEEDED, "message": "the image is the pool's own",
                         "lastTransitionTime": Timestamp::now().to_string(),
                     }],
                 }});
@@ -134,6 +141,57 @@ pub async fn seed(kube: &Client) -> Result<()> {
         tell_nodes(kube, pool, &image).await?;
     }
     Ok(())
+}
+
+/// Makes the build that stands for the image with which a MachineOSConfig came: nobody builds it here. It is the one of the configuration that the
+/// pool has now. Gives its name.
+async fn stand_for_build(kube: &Client, config: &DynamicObject, pool: &str, image: &str) -> Result<String> {
+    let state = all(kube, "MachineConfigPool", "machineconfigpools").get(pool).await?;
+    let configuration = &state.data["spec"]["configuration"];
+    let rendered = configuration["name"].as_str().context("the pool has no configuration yet")?;
+    let (of, spec) = (config.name_any(), &config.data["spec"]);
+    let hash = Sha256::new_with_prefix(configuration.to_string()).chain_update(spec.to_string());
+    let digest = hash.chain_update(image).finalize();
+    let name = format!("{of}-{}", hex::encode(&digest[..16]));
+    let key = |what: &str| format!("{PREFIX}{what}");
+    let object = json!({
+        "apiVersion": API, "kind": "MachineOSBuild",
+        "metadata": {
+            "name": name,
+            "labels": {
+                key("pre-built-image"): "true", key("target-machine-config-pool"): pool,
+                key("rendered-machine-config"): rendered, key("machine-os-config"): of,
+            },
+            "annotations": {key("rendered-image-push-secret"): spec["renderedImagePushSecret"]["name"]},
+            "ownerReferences": [{
+                "apiVersion": API, "kind": "MachineOSConfig", "name": of, "uid": config.metadata.uid, "controller": true,
+            }],
+        },
+        "spec": {
+            "machineConfig": {"name": rendered}, "machineOSConfig": {"name": of},
+            "renderedImagePushSpec": spec["renderedImagePushSpec"],
+        },
+    });
+    let builds = all(kube, "MachineOSBuild", "machineosbuilds");
+    create(&builds, object).await?;
+    // What an earlier pass has told of it stays: a build that has ended does not change.
+    if builds.get(&name).await?.data["status"]["buildEnd"].is_string() {
+        return Ok(name);
+    }
+    let now = Timestamp::now().as_second();
+    let (start, end) = (Timestamp::from_second(now)?, Timestamp::from_second(now + 1)?);
+    let condition = |kind: &str| {
+        json!({
+            "type": kind, "status": if kind == "Succeeded" { "True" } else { "False" }, "reason": SEEDED,
+            "message": "the image was built while the cluster was installed", "lastTransitionTime": start.to_string(),
+        })
+    };
+    let status = json!({"status": {
+        "buildStart": start.to_string(), "buildEnd": end.to_string(), "digestedImagePushSpec": image,
+        "conditions": ["Prepared", "Building", "Failed", "Interrupted", "Succeeded"].map(condition),
+    }});
+    builds.patch_status(&name, &PatchParams::default(), &Patch::Merge(status)).await?;
+    Ok(name)
 }
 
 fn seeded(config: &Value) -> Option<String> {
