@@ -188,7 +188,7 @@ async fn stand_for_build(kube: &Client, config: &DynamicObject, pool: &str, imag
     };
     let status = json!({"status": {
         "buildStart": start.to_string(), "buildEnd": end.to_string(), "digestedImagePushSpec": image,
-        "conditions": ["Prepared", "Building", "Failed", "Interrupted", "Succeeded"].map(condition),
+        "conditions": (["Prepared", "Building", "Failed", "Interrupted", "Succeeded"].map(condition)),
     }});
     builds.patch_status(&name, &PatchParams::default(), &Patch::Merge(status)).await?;
     Ok(name)
