@@ -2,7 +2,8 @@
 //!
 //! They are the published ones to the letter, but for what they say to people: names, schemas with their defaults, patterns
 //! and rules, printer columns, subresources. Where control planes depart from that, so that a ClusterClass can make them, stands in
-//! `docs/adr/0023-control-planes-of-a-class.md`, and in the list of the test that compares them.
+//! `docs/adr/0023-control-planes-of-a-class.md`; AgentClusterInstalls have a field for image mode (`docs/adr/0021-image-mode-at-installation.md`).
+//! Both are in the list of the test that compares them.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 

@@ -8,6 +8,7 @@ use assisted_release::Mirrors;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::host::Host;
 use assisted_wire::infra_env::InfraEnv;
+use assisted_wire::on_cluster_layering::LayeringSettings;
 use assisted_wire::secret::Secret;
 
 /// Registries that somebody gives a cluster or an infra-env; `None`: those of the service.
@@ -44,6 +45,10 @@ pub struct DescribedCluster {
     pub hosts: Vec<Host>,
     pub pull_secret: Secret,
     pub mirror_registry: Option<MirrorRegistry>,
+    /// What is asked of image mode beside the install config, without its secret.
+    pub image_mode: Option<LayeringSettings>,
+    /// Whether it is to be installed in image mode.
+    pub in_image_mode: bool,
     /// Whether the kubeconfig that trusts the cluster's own ingress is stored.
     pub kubeconfig_stored: bool,
 }

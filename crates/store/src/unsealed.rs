@@ -73,6 +73,8 @@ secret_fields! {
         "http_proxy" = cluster.http_proxy;
         "https_proxy" = cluster.https_proxy;
         "install_config_overrides" = cluster.install_config_overrides;
+        "on_cluster_layering" = layering.asked;
+        "on_cluster_layering_push_secret" = layering.push_secret;
     }
     InfraEnvRecord, "infra_envs", 1: {
         "pull_secret" = pull_secret;

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use crate::cluster::{DiskEncryption, FinalizingStage, IgnitionEndpoint, LogsState};
 pub use crate::cluster_options::{CpuArchitecture, HighAvailabilityMode, NetworkType, RoleSet};
 use crate::network::{ApiVip, ClusterNetwork, IngressVip, LoadBalancer, MachineNetwork, ServiceNetwork};
+use crate::on_cluster_layering::LayeringSettings;
 use crate::operator::{BundleCreateParams, OperatorCreateParams};
 use crate::platform::Platform;
 use crate::secret::Secret;
@@ -116,6 +117,10 @@ pub struct ClusterCreateParams {
     pub control_plane_count: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_balancer: Option<LoadBalancer>,
+    /// Image mode at installation, as the install config asks for it. An addition to the contract.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-nullable" = true))]
+    pub on_cluster_layering: Option<LayeringSettings>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -219,6 +224,10 @@ pub struct ClusterUpdateParams {
     pub control_plane_count: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_balancer: Option<LoadBalancer>,
+    /// Image mode at installation, as the install config asks for it. An addition to the contract.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-nullable" = true))]
+    pub on_cluster_layering: Option<LayeringSettings>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

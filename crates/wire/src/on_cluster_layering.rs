@@ -5,8 +5,92 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::HostId;
+use crate::secret::Secret;
 use crate::text_enum;
 use crate::time::DateTime;
+
+/// What a cluster's user asks of image mode beside the install config: the field `onClusterLayering`, in this API's spelling (ocl-day1 §B2).
+/// Words and numbers are judged where those of the install config are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "on-cluster-layering-settings")]
+pub struct LayeringSettings {
+    /// `Disabled` or `Enabled`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-nullable" = true))]
+    pub mode: Option<String>,
+    /// `Required` or `Generate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-nullable" = true))]
+    pub machine_os_configs: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-nullable" = true))]
+    pub registry: Option<LayeringRegistry>,
+    /// `ControlPlane` or `Bootstrap`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-nullable" = true))]
+    pub worker_build_location: Option<String>,
+    /// `Deploy` or `Switch`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-nullable" = true))]
+    pub rollout: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-nullable" = true))]
+    pub bake_configs: Option<bool>,
+    /// `Auto`, `Disk` or `Memory`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-nullable" = true))]
+    pub scratch: Option<String>,
+    /// For each pool, with all attempts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-nullable" = true))]
+    pub build_timeout_minutes: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-nullable" = true))]
+    pub wait_for_adoption: Option<bool>,
+    /// Containerfiles of MachineOSConfigs that are made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-nullable" = true))]
+    pub pools: Option<Vec<LayeringPoolFile>>,
+}
+
+/// Where built images are pushed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "on-cluster-layering-registry")]
+pub struct LayeringRegistry {
+    /// `Embedded` or `External`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-nullable" = true))]
+    pub r#type: Option<String>,
+    /// Of the embedded registry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-nullable" = true))]
+    pub port: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-nullable" = true))]
+    pub load_balancer_configured: Option<bool>,
+    /// Where MachineOSConfigs that are made push, without pool and tag.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-nullable" = true))]
+    pub push_repository: Option<String>,
+    /// Credentials with which MachineOSConfigs that are made push and pull: the text of a docker config. It is never told back; one that is
+    /// not given leaves the one that is kept, an empty one takes it away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-nullable" = true))]
+    pub push_secret: Option<Secret>,
+}
+
+/// The Containerfile of a pool.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "on-cluster-layering-pool-file")]
+pub struct LayeringPoolFile {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-nullable" = true))]
+    pub container_file: Option<String>,
+}
 
 text_enum! {
     /// How far a cluster's images are, all pools together.
@@ -199,4 +283,10 @@ pub struct LayeringState {
     pub builds: Vec<LayeringBuild>,
     #[serde(default)]
     pub hosts: Vec<LayeringHost>,
+    /// What is asked for beside the install config, without its secret; left out where nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<LayeringSettings>,
+    /// Whether a push secret is kept; left out where there is none.
+    #[serde(default, skip_serializing_if = "crate::null::is_default")]
+    pub push_secret_set: bool,
 }

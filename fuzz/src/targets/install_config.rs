@@ -13,6 +13,6 @@ pub fn run(bytes: &[u8]) {
         assert!(for_installer(&config).is_ok(), "the installer is given what was made");
     }
     if let Some(record) = &mut facts.cluster {
-        apply(&mut record.cluster, overrides);
+        apply(record, overrides);
     }
 }

@@ -12,6 +12,8 @@ use serde_json::{Map, Value};
 
 /// The field of the install config.
 const FIELD: &str = "onClusterLayering";
+/// Its id among the features that a cluster uses.
+const FEATURE: &str = "ON_CLUSTER_LAYERING";
 
 #[derive(Args, Debug)]
 pub struct ImageMode {
@@ -53,8 +55,9 @@ fn with(overrides: &str, asked: Value) -> Result<String, Failure> {
 
 /// How a cluster's images are, for people; empty for a cluster without image mode.
 pub async fn of_cluster(client: &Client, cluster: &Cluster) -> Result<String, Failure> {
+    // It may be asked for beside the install config as well, which the cluster itself tells by the features that it uses.
     let overrides = cluster.install_config_overrides.to_ascii_lowercase();
-    if !overrides.contains(&FIELD.to_ascii_lowercase()) {
+    if !overrides.contains(&FIELD.to_ascii_lowercase()) && !cluster.feature_usage.contains(FEATURE) {
         return Ok(String::new());
     }
     let state = client.get_on_cluster_layering(cluster.id).await?;

@@ -138,6 +138,17 @@ pub(super) const ADDITIONS: &[Addition] = &[
         reason: "how the images of nodes are that are built at installation: published stages have no values for it",
     },
     Addition { what: "definition on-cluster-layering-state", reason: "what it answers" },
+    Addition {
+        what: "definition cluster-create-params.on_cluster_layering",
+        reason: "image mode is asked for where the rest of a cluster is described, in the words of the install config",
+    },
+    Addition {
+        what: "definition v2-cluster-update-params.on_cluster_layering",
+        reason: "the same of a cluster that is there; its answers have no such member",
+    },
+    Addition { what: "definition on-cluster-layering-settings", reason: "what these take" },
+    Addition { what: "definition on-cluster-layering-registry", reason: "a part of that" },
+    Addition { what: "definition on-cluster-layering-pool-file", reason: "a part of that" },
     Addition { what: "definition on-cluster-layering-build", reason: "a part of that" },
     Addition { what: "definition on-cluster-layering-host", reason: "a part of that" },
     Addition { what: "definition on-cluster-layering-status", reason: "a word in that" },

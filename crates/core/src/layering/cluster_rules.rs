@@ -271,6 +271,15 @@ pub fn v23(input: &Input<'_>) -> Vec<Violation> {
     (fips && input.is_embedded()).then(violation).into_iter().collect()
 }
 
+/// The service can't push where a pool's image will be pushed: a warning, since the host that builds may reach what the service doesn't.
+pub fn v19(pool: Pool, repository: &str, why: &str) -> Violation {
+    Violation::new(
+        Rule::V19,
+        format!("The image of pool {pool} can't be pushed to {repository} from here: {why}"),
+        "See that the registry answers, and that the push secret may write there; the bootstrap host tries it before it builds.",
+    )
+}
+
 /// Something of the user's may keep nodes from trusting the image: a warning.
 pub fn v24(input: &Input<'_>) -> Vec<Violation> {
     let mut warnings = Vec::new();

@@ -1,8 +1,10 @@
 //! MachineOSConfigs that are made where the user brings none (ocl-day1 §B3.3). The switch for it is in the service's hands.
 
 use assisted_wire::on_cluster_layering::Pool;
+use assisted_wire::secret::Secret;
 use serde_json::{Value, json};
 
+use super::NAMESPACE;
 use super::machine_os_config::KIND;
 use super::settings::OnClusterLayering;
 
@@ -10,6 +12,17 @@ use super::settings::OnClusterLayering;
 pub const PUSH_SECRET: &str = "ocl-registry-push";
 /// What makes the image of a pool for which nothing is asked.
 const PLAIN: &str = "FROM configs AS final";
+
+/// The Secret of that name, from the docker config that was given for it. It is secret.
+pub fn push_secret(config: &Secret) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": PUSH_SECRET, "namespace": NAMESPACE},
+        "type": "kubernetes.io/dockerconfigjson",
+        "stringData": {".dockerconfigjson": config.expose()},
+    })
+}
 
 /// The MachineOSConfig of a pool; the same each time.
 pub fn machine_os_config(settings: &OnClusterLayering, pool: Pool) -> Value {

@@ -27,14 +27,15 @@ pub use violation::{Rule, Violation};
 
 /// What the cluster's user asks for; `None` unless it is enabled.
 pub fn enabled(record: &ClusterRecord) -> Option<OnClusterLayering> {
-    enabled_in(&record.cluster.install_config_overrides)
+    settings::together(overridden(record), settings::asked(record)).filter(OnClusterLayering::is_enabled)
 }
 
-/// What overrides of an install config ask for; `None` unless it is enabled.
-pub fn enabled_in(overrides: &str) -> Option<OnClusterLayering> {
+/// What the overrides of a cluster's install config say of it.
+pub fn overridden(record: &ClusterRecord) -> Option<OnClusterLayering> {
+    let overrides = &record.cluster.install_config_overrides;
     // Hardly any cluster has it, and this is asked at each look: the word alone tells most of them.
     let named = overrides.as_bytes().windows(WORD.len()).any(|part| part.eq_ignore_ascii_case(WORD));
-    named.then(|| settings::of_overrides(overrides)).flatten().filter(OnClusterLayering::is_enabled)
+    named.then(|| settings::of_overrides(overrides)).flatten()
 }
 
 const WORD: &[u8] = b"onClusterLayering";

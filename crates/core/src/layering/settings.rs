@@ -1,11 +1,14 @@
 //! `onClusterLayering`: whether the cluster builds its nodes' image itself, already while it is installed (ocl-day1 §B2).
 //!
-//! It is kept with the install config, and the installer never sees it.
+//! It is kept with the install config, and the installer never sees it. The API takes the same beside the install config; where both say
+//! something, the overrides of the install config hold.
 
+use assisted_wire::on_cluster_layering::LayeringSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::reference::PushSpec;
+use crate::model::cluster::ClusterRecord;
 use crate::policy::Policy;
 
 const MINUTES: std::ops::RangeInclusive<u32> = 15..=360;
@@ -182,6 +185,34 @@ impl OnClusterLayering {
         self.wait_for_adoption.unwrap_or(true)
     }
 
+    /// What this says, and of all else what `other` says.
+    fn over(self, other: Self) -> Self {
+        Self {
+            mode: self.mode.or(other.mode),
+            machine_os_configs: self.machine_os_configs.or(other.machine_os_configs),
+            registry: match (self.registry, other.registry) {
+                (Some(own), Some(other)) => Some(own.over(other)),
+                (own, other) => own.or(other),
+            },
+            worker_build_location: self.worker_build_location.or(other.worker_build_location),
+            rollout: self.rollout.or(other.rollout),
+            bake_configs: self.bake_configs.or(other.bake_configs),
+            scratch: self.scratch.or(other.scratch),
+            build_timeout_minutes: self.build_timeout_minutes.or(other.build_timeout_minutes),
+            wait_for_adoption: self.wait_for_adoption.or(other.wait_for_adoption),
+            pools: if self.pools.is_empty() { other.pools } else { self.pools },
+        }
+    }
+
+    /// The members of which both say something, and not the same.
+    pub fn conflicts(&self, other: &Self) -> Vec<String> {
+        let (ours, theirs) = (self.clone().over(other.clone()), other.clone().over(self.clone()));
+        let members = |settings: Self| serde_json::to_value(settings).unwrap_or_default();
+        let (ours, theirs) = (members(ours), members(theirs));
+        let names = ours.as_object().into_iter().flat_map(serde_json::Map::keys);
+        names.filter(|name| ours[name.as_str()] != theirs[name.as_str()]).cloned().collect()
+    }
+
     /// Refuses what the service does not do, and numbers and texts that can't be meant. What is wrong of something that is
     /// switched off is refused too, so that switching it on brings no surprise.
     ///
@@ -262,6 +293,51 @@ impl OnClusterLayering {
     }
 }
 
+impl Registry {
+    fn over(self, other: Self) -> Self {
+        Self {
+            r#type: self.r#type.or(other.r#type),
+            port: self.port.or(other.port),
+            load_balancer_configured: self.load_balancer_configured.or(other.load_balancer_configured),
+            push_repository: if self.push_repository.is_empty() {
+                other.push_repository
+            } else {
+                self.push_repository
+            },
+        }
+    }
+}
+
+/// What overrides say, and beside it what is asked for without them.
+pub fn together(
+    overridden: Option<OnClusterLayering>,
+    asked: Option<OnClusterLayering>,
+) -> Option<OnClusterLayering> {
+    match (overridden, asked) {
+        (Some(overridden), Some(asked)) => Some(overridden.over(asked)),
+        (overridden, asked) => overridden.or(asked),
+    }
+}
+
+/// What is asked for beside the install config of a cluster.
+pub fn asked(record: &ClusterRecord) -> Option<OnClusterLayering> {
+    of_request(record.layering.asked.as_ref()?).ok()
+}
+
+/// What a request says of it. The secret is none of it, and no error quotes it.
+///
+/// # Errors
+///
+/// The word or number that can't be read.
+pub fn of_request(given: &LayeringSettings) -> Result<OnClusterLayering, String> {
+    let mut given = given.clone();
+    if let Some(registry) = &mut given.registry {
+        registry.push_secret = None;
+    }
+    let value = serde_json::to_value(&given).map_err(|error| error.to_string())?;
+    serde_json::from_value(spelled(value)).map_err(|error| format!("on_cluster_layering: {error}"))
+}
+
 /// What overrides of an install config say of it; `None`: nothing, or nothing that can be read.
 pub fn of_overrides(overrides: &str) -> Option<OnClusterLayering> {
     serde_json::from_value(spelled(member(overrides, "onClusterLayering")?)).ok()
@@ -285,9 +361,11 @@ fn member(overrides: &str, wanted: &str) -> Option<Value> {
     members.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, given)| given)
 }
 
+/// Members in the spelling of the install config: the API has underscores in them, and overrides any case.
 fn spelled(value: Value) -> Value {
     let name = |name: String| {
-        let known = MEMBERS.iter().find(|member| member.eq_ignore_ascii_case(&name));
+        let plain = name.replace('_', "");
+        let known = MEMBERS.iter().find(|member| member.eq_ignore_ascii_case(&plain));
         known.map_or(name, |known| (*known).to_owned())
     };
     match value {
@@ -332,6 +410,56 @@ mod tests {
         {
             assert!(!of_overrides(text).is_some_and(|read| read.is_enabled()), "{text}");
         }
+    }
+
+    #[test]
+    fn requests_say_the_same_in_their_spelling() {
+        let given = json!({
+            "mode": "Enabled", "machine_os_configs": "Generate", "worker_build_location": "Bootstrap", "rollout": "Switch",
+            "registry": {
+                "type": "External", "port": 22_700, "load_balancer_configured": true, "push_repository": "r.example.com/acme/os",
+                "push_secret": "top",
+            },
+            "bake_configs": false, "scratch": "Memory", "build_timeout_minutes": 30, "wait_for_adoption": false,
+            "pools": [{"name": "master", "container_file": "FROM configs AS final"}],
+        });
+        let read = of_request(&serde_json::from_value(given).unwrap()).unwrap();
+        let expected = json!({
+            "mode": "Enabled", "machineOSConfigs": "Generate", "workerBuildLocation": "Bootstrap", "rollout": "Switch",
+            "registry": {
+                "type": "External", "port": 22_700, "loadBalancerConfigured": true, "pushRepository": "r.example.com/acme/os",
+            },
+            "bakeConfigs": false, "scratch": "Memory", "buildTimeoutMinutes": 30, "waitForAdoption": false,
+            "pools": [{"name": "master", "containerFile": "FROM configs AS final"}],
+        });
+        assert_eq!(serde_json::to_value(read).unwrap(), expected);
+        for wrong in
+            [json!({"mode": "On"}), json!({"build_timeout_minutes": -1}), json!({"registry": {"type": "x"}})]
+        {
+            let told = of_request(&serde_json::from_value(wrong.clone()).unwrap()).unwrap_err();
+            assert!(told.starts_with("on_cluster_layering: "), "{wrong}: {told}");
+        }
+        assert!(serde_json::from_value::<LayeringSettings>(json!({"modus": "Enabled"})).is_err());
+    }
+
+    #[test]
+    fn overrides_hold_and_the_rest_is_added() {
+        let of = |value: Value| serde_json::from_value::<OnClusterLayering>(value).unwrap();
+        let over = of(json!({"mode": "Disabled", "registry": {"port": 22_700}, "rollout": "Switch"}));
+        let asked = of(json!({"mode": "Enabled", "registry": {"type": "External"}, "scratch": "Disk"}));
+        assert_eq!(over.conflicts(&asked), ["mode"]);
+        assert_eq!(asked.conflicts(&over), ["mode"]);
+        assert_eq!(asked.conflicts(&asked), Vec::<String>::new());
+        let both = together(Some(over.clone()), Some(asked.clone())).unwrap();
+        let expected = json!({
+            "mode": "Disabled", "registry": {"type": "External", "port": 22_700}, "rollout": "Switch", "scratch": "Disk",
+        });
+        assert_eq!(both, of(expected));
+        assert_eq!(together(None, Some(asked.clone())), Some(asked));
+        assert_eq!(together(Some(over.clone()), None), Some(over));
+        assert_eq!(together(None, None), None);
+        let (low, high) = (json!({"registry": {"port": 22_700}}), json!({"registry": {"port": 22_701}}));
+        assert_eq!(of(low).conflicts(&of(high)), ["registry"]);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use assisted_wire::on_cluster_layering::{BuildState, LayeringBuild, LayeringHost};
+use assisted_wire::on_cluster_layering::{BuildState, LayeringBuild, LayeringHost, LayeringSettings};
+use assisted_wire::secret::Secret;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -19,6 +20,12 @@ pub struct LayeringRecord {
     /// What hosts do about their images.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<LayeringHost>,
+    /// What is asked for beside the install config, without the secret; a Containerfile may hold what its author put there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<LayeringSettings>,
+    /// Credentials of MachineOSConfigs that are made; empty: none were given.
+    #[serde(default, skip_serializing_if = "Secret::is_empty")]
+    pub push_secret: Secret,
 }
 
 impl LayeringRecord {

@@ -85,6 +85,10 @@ pub struct AgentClusterInstallSpec {
     /// NTP servers, by name or address; nothing else is used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ntp_sources: Vec<String>,
+    /// Whether nodes get images of their own that are built while the cluster is installed, as the install config says it (ocl-day1 §B2). An
+    /// addition to the published definition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_cluster_layering: Option<OnClusterLayering>,
     /// Platform of the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform_type: Option<PlatformType>,
@@ -96,6 +100,71 @@ pub struct AgentClusterInstallSpec {
     /// Public keys, one a line, that may log in as `core` on the nodes.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub ssh_public_key: String,
+}
+
+/// Image mode at installation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct OnClusterLayering {
+    /// Whether the rendered configuration becomes part of the image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bake_configs: Option<bool>,
+    /// For each pool, with all attempts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build_timeout_minutes: Option<i64>,
+    /// `Required` or `Generate`.
+    #[serde(rename = "machineOSConfigs", skip_serializing_if = "String::is_empty")]
+    pub machine_os_configs: String,
+    /// `Disabled` or `Enabled`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub mode: String,
+    /// Containerfiles of MachineOSConfigs that are made.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<LayeringPool>,
+    /// Where built images are pushed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registry: Option<LayeringRegistry>,
+    /// `Deploy` or `Switch`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub rollout: String,
+    /// `Auto`, `Disk` or `Memory`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub scratch: String,
+    /// Whether the installation ends only when the cluster has taken its images over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_for_adoption: Option<bool>,
+    /// `ControlPlane` or `Bootstrap`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub worker_build_location: String,
+}
+
+/// Where built images are pushed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct LayeringRegistry {
+    /// Whether the user says that the load balancer forwards the port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load_balancer_configured: Option<bool>,
+    /// Port of the embedded registry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<i64>,
+    /// Where MachineOSConfigs that are made push, without pool and tag.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub push_repository: String,
+    /// `Embedded` or `External`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub r#type: String,
+}
+
+/// The Containerfile of a pool.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct LayeringPool {
+    /// What makes its image.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub container_file: String,
+    /// `master` or `worker`.
+    pub name: String,
 }
 
 /// Settings of the nodes of a role.

@@ -5,7 +5,7 @@ use assisted_wire::cluster_params::{
 };
 use uuid::Uuid;
 
-use super::ClusterSpec;
+use super::{ClusterSpec, image_mode};
 use crate::sync_error::SyncError;
 use crate::text::{given, joined};
 
@@ -50,6 +50,7 @@ impl ClusterSpec<'_> {
             no_proxy: given(&proxy.no_proxy),
             ignition_endpoint: self.ignition_endpoint.clone(),
             load_balancer: self.load_balancer(),
+            on_cluster_layering: image_mode(spec),
             tags: self.consumer().and_then(given),
             ..ClusterCreateParams::default()
         })

@@ -1,6 +1,7 @@
 //! A cluster, as its ClusterDeployment and its AgentClusterInstall describe it.
 
 mod create;
+mod image_mode;
 mod manifests;
 mod networking;
 mod overrides;
@@ -16,6 +17,7 @@ use assisted_crd::labels::{annotation, label};
 use assisted_wire::cluster::IgnitionEndpoint;
 use assisted_wire::secret::Secret;
 
+pub use image_mode::image_mode;
 pub use manifests::{CustomManifest, custom_manifests};
 pub use overrides::{Overrides, overrides};
 pub use update::Update;

@@ -27,6 +27,7 @@ const NTP_SOURCES: &str = "ntp_sources";
 const SSH_KEY: &str = "ssh_public_key";
 const HYPERTHREADING: &str = "hyperthreading";
 const DISK_ENCRYPTION: &str = "disk_encryption";
+pub(super) const ON_CLUSTER_LAYERING: &str = "on_cluster_layering";
 
 /// Those of them that an AgentClusterInstall gives.
 pub(crate) fn given_fields(spec: &AgentClusterInstallSpec) -> Vec<&'static str> {
@@ -38,6 +39,7 @@ pub(crate) fn given_fields(spec: &AgentClusterInstallSpec) -> Vec<&'static str> 
         (SSH_KEY, !spec.ssh_public_key.is_empty()),
         (HYPERTHREADING, pools),
         (DISK_ENCRYPTION, encrypted.is_some_and(|roles| roles != RoleSet::None)),
+        (ON_CLUSTER_LAYERING, spec.on_cluster_layering.is_some()),
     ];
     fields.into_iter().filter(|(_, is_given)| *is_given).map(|(field, _)| field).collect()
 }

@@ -6,6 +6,7 @@ use assisted_kubeapi::objects::Manifests;
 use assisted_kubeapi::{Class, SyncError};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::RoleSet;
+use assisted_wire::on_cluster_layering::LayeringSettings;
 use serde_json::{Value, json};
 
 use crate::fixture::{PULL_SECRET, changed};
@@ -109,6 +110,15 @@ fn a_request_says_what_the_objects_say() {
         (json!({"ntpSources": ["a", "b"]}), "/ntp_sources", json!("a,b")),
         (json!({"proxy": {"httpProxy": "http://p:1"}}), "/http_proxy", json!("http://p:1")),
         (json!({"loadBalancer": {"type": "UserManaged"}}), "/load_balancer/type", json!("user-managed")),
+        (
+            json!({"onClusterLayering": {"mode": "Enabled", "machineOSConfigs": "Generate", "bakeConfigs": false,
+                "registry": {"type": "External", "pushRepository": "r.example.com/acme/os"},
+                "pools": [{"name": "master", "containerFile": "FROM configs AS final"}]}}),
+            "/on_cluster_layering",
+            json!({"mode": "Enabled", "machine_os_configs": "Generate", "bake_configs": false,
+                "registry": {"type": "External", "push_repository": "r.example.com/acme/os"},
+                "pools": [{"name": "master", "container_file": "FROM configs AS final"}]}),
+        ),
         (json!({"mastersSchedulable": true}), "/schedulable_masters", json!(true)),
         (json!({"sshPublicKey": "ssh-ed25519 A\n"}), "/ssh_public_key", json!("ssh-ed25519 A")),
         (
@@ -308,6 +318,22 @@ fn a_machine_network_is_set_where_the_service_does_not_find_it() {
     assert!(changed(json!({"networking": {"userManagedNetworking": true}})));
     assert!(changed(json!({"networking": {}, "loadBalancer": {"type": "UserManaged"}})));
     assert!(changed(json!({"networking": {}, "apiVIPs": ["10.0.1.5", "fd00::5"]})));
+}
+
+#[test]
+fn image_mode_is_asked_for_where_it_differs_and_taken_back_where_it_was_given() {
+    let change = |changes: &Value, current: Option<&LayeringSettings>| {
+        with(&changed(changes), |spec| Ok(spec.image_mode_change(current))).unwrap()
+    };
+    let asked = aci(&json!({"onClusterLayering": {"mode": "Enabled"}}));
+    let current = change(&asked, None);
+    assert_eq!(current.as_ref().unwrap().mode.as_deref(), Some("Enabled"));
+    assert_eq!(change(&asked, current.as_ref()), None);
+    // The REST API set it.
+    assert_eq!(change(&json!({}), current.as_ref()), None);
+    let given = json!({"AgentClusterInstall": {"metadata": {"annotations": {annotation::GIVEN_FIELDS: "on_cluster_layering"}}}});
+    assert_eq!(change(&given, current.as_ref()), Some(LayeringSettings::default()));
+    assert_eq!(change(&given, None), None);
 }
 
 #[test]

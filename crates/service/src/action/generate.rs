@@ -3,8 +3,10 @@
 use assisted_base::error::chain;
 use assisted_base::failpoint;
 use assisted_core::decide::install::{Generated, awaits, generated, payload_read};
+use assisted_core::layering::Violation;
 use assisted_core::model::action::Attempt;
 use assisted_core::model::cluster::PayloadImages;
+use assisted_core::model::event::catalogue;
 use assisted_core::model::facts::Facts;
 use assisted_core::model::measurement::{Measured, Measurement, ProgramUsed};
 use assisted_store::{Change, Deleted, QueuedAction, Subject};
@@ -44,6 +46,7 @@ impl Actions {
             () = self.given_up(id, attempt, changes) => return self.finish_action(asked).await,
         };
         let used = generated.as_ref().ok().and_then(|files| files.program.clone());
+        let warnings = generated.as_ref().map(|files| files.warnings.clone()).unwrap_or_default();
         let kept = match generated {
             Ok(files) => self.keep_files(id, files).await,
             Err(error) => Err(error),
@@ -56,7 +59,7 @@ impl Actions {
         };
         let mut tries = Retries::default();
         loop {
-            match self.commit_outcome(asked, id, attempt, &outcome, used.as_ref()).await {
+            match self.commit_outcome(asked, id, attempt, &outcome, used.as_ref(), &warnings).await {
                 Ok(()) => break,
                 // Whoever took it over commits its own outcome.
                 Err(AttemptError::Conflict(Subject::Actions(_))) => return Ok(()),
@@ -170,12 +173,18 @@ impl Actions {
         attempt: Attempt,
         outcome: &Result<Generated, String>,
         used: Option<&ProgramUsed>,
+        warnings: &[Violation],
     ) -> Result<(), AttemptError> {
         let Some(mut work) = self.database.load_cluster(id, Deleted::Hidden).await? else {
             return Ok(self.finish_action(asked).await?);
         };
         let decided = generated(&work.facts, attempt, outcome.clone());
+        let is_awaited = work.cluster().is_some_and(|record| awaits(record, attempt));
         work.apply_and_mark(decided);
+        if is_awaited && outcome.is_ok() {
+            let told = |warning: &Violation| catalogue::OCL_WARNING.of_cluster(id, &[("warning", warning)]);
+            work.events.extend(warnings.iter().map(told));
+        }
         work.batch.finish_action(asked);
         let used = used.map(|used| Measurement::of_cluster(id, Measured::ProgramUsed(used.clone())));
         work.measured.extend(used);

@@ -65,7 +65,7 @@ impl Clusters {
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
         text(&work.facts, overrides, &self.additions(&work.facts)?).map_err(Refusal::invalid)?;
         let was_enabled = layering::enabled(&record).is_some();
-        apply(&mut record.cluster, overrides);
+        apply(&mut record, overrides);
         let is_enabled = layering::enabled(&record).is_some();
         work.put_cluster(record);
         work.events.push(catalogue::INSTALL_CONFIG_APPLIED.of_cluster(id, &[]));

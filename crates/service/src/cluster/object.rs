@@ -1,6 +1,7 @@
 //! Clusters that objects of the Kubernetes API describe: found by the object, registered for it.
 
 use assisted_core::admission::cluster::{Created, create, import};
+use assisted_core::layering;
 use assisted_core::model::cluster::MirrorRegistry;
 use assisted_core::model::object_key::ObjectKey;
 use assisted_core::model::refusal::Refusal;
@@ -40,6 +41,8 @@ impl Clusters {
             hosts: facts.hosts.iter().map(|host| host.record.host.clone()).collect(),
             pull_secret: record.pull_secret.clone(),
             mirror_registry: record.mirror_registry.clone(),
+            image_mode: record.layering.asked.clone(),
+            in_image_mode: layering::enabled(record).is_some(),
             kubeconfig_stored: record.kubeconfig_stored,
         }))
     }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use assisted_blob::Blob;
 use assisted_config::{self as config, Settings};
 use assisted_core::admission::install_config::Additions;
+use assisted_core::layering::Violation;
 use assisted_core::model::cluster::{ClusterRecord, PayloadImages};
 use assisted_core::model::facts::{Facts, HostFacts};
 use assisted_core::model::host::HostKey;
@@ -147,6 +148,8 @@ pub struct Files {
     pub openshift_cluster_id: Uuid,
     /// The program that made them; `None`: none was needed.
     pub program: Option<ProgramUsed>,
+    /// What may spoil the installation without stopping it.
+    pub warnings: Vec<Violation>,
 }
 
 /// Why nothing was generated.

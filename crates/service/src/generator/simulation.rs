@@ -64,7 +64,7 @@ fn files(facts: &Facts) -> Result<Files, GenerateError> {
     for host in facts.hosts.iter().filter(|host| !host.is_day2()) {
         contents.push((ignition_name(host), text(&ignition(&host_files(host)))?));
     }
-    Ok(Files { contents, manifests: Vec::new(), openshift_cluster_id, program: None })
+    Ok(Files { contents, manifests: Vec::new(), openshift_cluster_id, program: None, warnings: Vec::new() })
 }
 
 /// An Ignition config that writes these files.

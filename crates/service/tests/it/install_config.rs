@@ -6,10 +6,10 @@ use assisted_wire::cluster::ClusterKind;
 use assisted_wire::id::ClusterId;
 use serde_json::{Value, json};
 
-use crate::lab::{Database, Lab, PULL_SECRET, on_both_engines, refusal};
+use crate::lab::{Database, Lab, PULL_SECRET, Time, on_both_engines, refusal};
 use crate::stages::changed;
 
-on_both_engines![shown_and_overridden, of_no_use_on_day_2];
+on_both_engines![shown_and_overridden, of_no_use_on_day_2, image_mode_beside_it];
 
 impl Lab {
     async fn install_config(&self, id: ClusterId) -> Value {
@@ -21,6 +21,46 @@ impl Lab {
     async fn override_config(&self, id: ClusterId, overrides: &str) -> Result<(), Error> {
         self.service.clusters().update_install_config(&self.caller, id, overrides).await
     }
+}
+
+/// What the API takes of image mode and what overrides say of it are one: shown together, and refused where they say otherwise.
+async fn image_mode_beside_it(database: Database) {
+    let lab = Lab::with(&database, Time::default(), |settings| settings.layering.preview = true).await;
+    let id = lab.single_node().await.id;
+    let host = lab.host(lab.infra_env(Some(id)).await.id).await;
+    lab.report_all(host, 1).await;
+    let ask = async |asked: Value| {
+        let params = serde_json::from_value(json!({"on_cluster_layering": asked})).unwrap();
+        Box::pin(lab.service.clusters().update(&lab.caller, id, params)).await
+    };
+    assert!(lab.install_config(id).await["onClusterLayering"].is_null());
+    ask(json!({"mode": "Enabled", "build_timeout_minutes": 30})).await.unwrap();
+    assert_eq!(
+        lab.install_config(id).await["onClusterLayering"],
+        json!({"mode": "Enabled", "buildTimeoutMinutes": 30})
+    );
+    let state = lab.service.clusters().get_layering(&lab.caller, id).await.unwrap();
+    assert!(state.enabled && !state.push_secret_set);
+    assert_eq!(state.settings.unwrap().build_timeout_minutes, Some(30));
+    let names = lab.event_names(id).await;
+    assert_eq!(names.iter().filter(|name| *name == "ocl_enabled").count(), 1);
+
+    // The overrides hold, whatever was asked for before; what contradicts them is refused.
+    lab.override_config(id, r#"{"onClusterLayering":{"buildTimeoutMinutes":45,"scratch":"Disk"}}"#)
+        .await
+        .unwrap();
+    assert_eq!(
+        lab.install_config(id).await["onClusterLayering"],
+        json!({"mode": "Enabled", "buildTimeoutMinutes": 45, "scratch": "Disk"})
+    );
+    let (kind, why) = refusal(ask(json!({"mode": "Enabled", "scratch": "Memory"})).await);
+    assert_eq!(kind, RefusalKind::Invalid);
+    assert!(why.contains("otherwise of scratch"), "{why}");
+    ask(json!({})).await.unwrap();
+    let state = lab.service.clusters().get_layering(&lab.caller, id).await.unwrap();
+    assert!(!state.enabled && state.settings.is_none());
+    lab.override_config(id, "").await.unwrap();
+    assert!(lab.install_config(id).await["onClusterLayering"].is_null());
 }
 
 async fn shown_and_overridden(database: Database) {

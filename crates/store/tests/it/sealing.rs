@@ -17,10 +17,12 @@ on_both! {
 }
 
 /// Words that stand in no database.
-const SECRETS: [&str; 9] = [
+const SECRETS: [&str; 11] = [
     "s-pull",
     "s-proxy",
     "s-overrides",
+    "s-push",
+    "s-container-file",
     "s-key",
     "s-network",
     "s-ignition",
@@ -40,6 +42,9 @@ fn records() -> Records {
     cluster.pull_secret = "s-pull".into();
     cluster.cluster.http_proxy = "http://u:s-proxy@proxy".to_owned();
     cluster.cluster.install_config_overrides = "s-overrides".to_owned();
+    cluster.layering.push_secret = "s-push".into();
+    let asked = serde_json::json!({"pools": [{"name": "master", "container_file": "s-container-file"}]});
+    cluster.layering.asked = Some(serde_json::from_value(asked).unwrap());
     let mut infra_env = support::infra_env(Some(cluster.cluster.id), 1);
     infra_env.pull_secret = "s-pull".into();
     infra_env.image_token_key = "s-key".into();

@@ -4,7 +4,7 @@ use assisted_client::Client;
 use assisted_console::Failure;
 use assisted_kubeapi::SyncError;
 use assisted_wire::cluster::{Cluster, ClusterKind, ClusterStatus};
-use assisted_wire::cluster_params::{ClusterCreateParams, IgnoredValidations};
+use assisted_wire::cluster_params::{ClusterCreateParams, ClusterUpdateParams, IgnoredValidations};
 use assisted_wire::manifest::{CreateManifestParams, ManifestFolder};
 use assisted_wire::version::ReleaseImageParams;
 use base64::Engine;
@@ -125,6 +125,20 @@ impl PlannedCluster<'_> {
                 client.update_cluster_install_config(cluster.id, &overrides.install_config).await?;
             }
             changed.push("install_config_overrides".to_owned());
+        }
+        // Most clusters ask for none, and the cluster itself does not tell it.
+        if self.spec.image_mode_change(None).is_some() {
+            let current = client.get_on_cluster_layering(cluster.id).await?.settings;
+            if let Some(asked) = self.spec.image_mode_change(current.as_ref()) {
+                if !mode.is_dry() {
+                    let params = ClusterUpdateParams {
+                        on_cluster_layering: Some(asked),
+                        ..ClusterUpdateParams::default()
+                    };
+                    client.update_cluster(cluster.id, &params).await?;
+                }
+                changed.push("on_cluster_layering".to_owned());
+            }
         }
         let ignored = IgnoredValidations {
             cluster_validation_ids: overrides.ignored_cluster_validations.clone(),

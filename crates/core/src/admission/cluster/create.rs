@@ -12,7 +12,7 @@ use assisted_wire::network::{ClusterNetwork, LoadBalancer, LoadBalancerType, Ser
 use assisted_wire::platform::PlatformType;
 use assisted_wire::version::ReleaseImage;
 
-use super::{Created, blank, check_ntp_exclusion, refuse, set_pull_secret, text, usage};
+use super::{Created, blank, check_ntp_exclusion, image_mode, refuse, set_pull_secret, text, usage};
 use crate::admission::feature::{Configuration, compatibility};
 use crate::admission::field::{
     cluster_name, disk_encryption, dns, ignition_endpoint, ntp, proxy, pull_secret, ssh_key, tags,
@@ -92,8 +92,11 @@ pub fn create(
     }
     record.cluster.feature_usage = usages(&record.cluster, params).write();
     let values: [(&str, &dyn std::fmt::Display); 1] = [("cluster_kind", &ClusterKind::Cluster)];
-    let event = catalogue::CLUSTER_REGISTRATION_SUCCEEDED.of_cluster(new.id, &values);
-    Ok(Created { record, events: vec![event] })
+    let mut events = vec![catalogue::CLUSTER_REGISTRATION_SUCCEEDED.of_cluster(new.id, &values)];
+    if let Some(given) = &params.on_cluster_layering {
+        events.extend(image_mode::apply(&mut record, given, policy)?);
+    }
+    Ok(Created { record, events })
 }
 
 /// The request with version and architecture of the release image that it names, where it names an image alone.

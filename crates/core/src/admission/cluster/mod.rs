@@ -4,6 +4,7 @@ mod blank;
 pub mod create;
 #[cfg(test)]
 mod create_tests;
+mod image_mode;
 pub mod import;
 pub mod update;
 mod update_network;

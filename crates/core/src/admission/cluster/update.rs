@@ -9,7 +9,7 @@ use assisted_wire::host::HostRole;
 use assisted_wire::operator::{MonitoredOperator, OperatorType};
 use assisted_wire::platform::PlatformType;
 
-use super::{check_ntp_exclusion, refuse, set_pull_secret, text, update_network, usage};
+use super::{check_ntp_exclusion, image_mode, refuse, set_pull_secret, text, update_network, usage};
 use crate::admission::feature::{Configuration, compatibility};
 use crate::admission::field::{
     cluster_name, disk_encryption, dns, ignition_endpoint, ntp, proxy, pull_secret, ssh_key, tags,
@@ -97,6 +97,9 @@ pub fn update(
     record_usage(&mut usages, &record.cluster, &stored.cluster, params, facts);
     record.cluster.feature_usage = usages.write();
     let mut events = Vec::new();
+    if let Some(given) = &params.on_cluster_layering {
+        events.extend(image_mode::apply(&mut record, given, policy)?);
+    }
     if proxy_changed(&stored.cluster, &record.cluster) {
         events.push(catalogue::PROXY_SETTINGS_CHANGED.of_cluster(record.cluster.id, &[]));
     }

@@ -25,7 +25,9 @@ use crate::model::infra_env::InfraEnvRecord;
 use document::{Document, ImageSource};
 
 pub use crate::layering::OnClusterLayering;
+use crate::layering::settings::{asked, together};
 pub use effects::apply;
+pub(crate) use effects::note_layering;
 
 /// Why there is no install config. Values are not quoted: the pull secret is among them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,6 +71,8 @@ pub fn text(facts: &Facts, overrides: &str, additions: &Additions) -> Result<Sec
     if !overrides.is_empty() {
         document = overrides::apply(document, overrides)?;
     }
+    let overridden = document.on_cluster_layering.take();
+    document.on_cluster_layering = together(overridden, asked(record));
     if let Some(layering) = &document.on_cluster_layering {
         layering.check(&facts.policy).map_err(InstallConfigError::Overrides)?;
     }

@@ -17,7 +17,7 @@ use super::document::{
 };
 use super::{Additions, InstallConfigError, apply};
 use crate::catalogue::operators::CONSOLE;
-use crate::model::cluster::IpStack;
+use crate::model::cluster::{ClusterRecord, IpStack};
 use crate::model::facts::Facts;
 use crate::validation::testing::{facts, inventory};
 use assisted_wire::secret::Secret;
@@ -405,35 +405,35 @@ fn the_network_of_the_bootstrap_node() {
 
 #[test]
 fn effects_on_the_cluster() {
-    let has_console = |cluster: &Cluster| {
-        cluster.monitored_operators.iter().flatten().filter(|row| row.name == CONSOLE).count()
+    let has_console = |record: &ClusterRecord| {
+        record.cluster.monitored_operators.iter().flatten().filter(|row| row.name == CONSOLE).count()
     };
-    let mut cluster = lab().cluster.unwrap().cluster;
-    cluster.feature_usage = String::new();
-    apply(&mut cluster, r#"{"controlPlane":{"hyperthreading":"Disabled","replicas":3},"FIPS":true}"#);
+    let mut record = lab().cluster.unwrap();
+    record.cluster.feature_usage = String::new();
+    apply(&mut record, r#"{"controlPlane":{"hyperthreading":"Disabled","replicas":3},"FIPS":true}"#);
     assert_eq!(
-        cluster.feature_usage,
+        record.cluster.feature_usage,
         r#"{"FIPS":{"id":"FIPS","name":"FIPS"},"Install Config Overrides":{"id":"INSTALL_CONFIG_OVERRIDES","name":"Install Config Overrides","data":{"controlPlane hyperthreading replicas":true,"fips":true}}}"#
     );
-    assert_eq!(has_console(&cluster), 1);
-    apply(&mut cluster, r#"{"onClusterLayering":{"mode":"Enabled","registry":{"type":"External"}}}"#);
+    assert_eq!(has_console(&record), 1);
+    apply(&mut record, r#"{"onClusterLayering":{"mode":"Enabled","registry":{"type":"External"}}}"#);
     let layering = r#""On Cluster Layering":{"id":"ON_CLUSTER_LAYERING","name":"On Cluster Layering","data":{"registry_type":"External","worker_build_location":"ControlPlane"}}"#;
-    assert!(cluster.feature_usage.contains(layering), "{}", cluster.feature_usage);
+    assert!(record.cluster.feature_usage.contains(layering), "{}", record.cluster.feature_usage);
     let none = r#"{"capabilities":{"baselineCapabilitySet":"None"}}"#;
-    apply(&mut cluster, none);
-    assert_eq!((has_console(&cluster), cluster.install_config_overrides.as_str()), (0, none));
-    let usage = cluster.feature_usage.clone();
-    apply(&mut cluster, "");
-    assert_eq!((has_console(&cluster), cluster.install_config_overrides.as_str()), (1, ""));
-    assert_eq!(cluster.feature_usage, usage);
+    apply(&mut record, none);
+    assert_eq!((has_console(&record), record.cluster.install_config_overrides.as_str()), (0, none));
+    let usage = record.cluster.feature_usage.clone();
+    apply(&mut record, "");
+    assert_eq!((has_console(&record), record.cluster.install_config_overrides.as_str()), (1, ""));
+    assert_eq!(record.cluster.feature_usage, usage);
     apply(
-        &mut cluster,
+        &mut record,
         r#"{"capabilities":{"baselineCapabilitySet":"None","additionalEnabledCapabilities":["Console"]}}"#,
     );
-    assert_eq!(has_console(&cluster), 1);
-    cluster.openshift_version = "4.11.0".to_owned();
-    apply(&mut cluster, none);
-    assert_eq!(has_console(&cluster), 1);
+    assert_eq!(has_console(&record), 1);
+    record.cluster.openshift_version = "4.11.0".to_owned();
+    apply(&mut record, none);
+    assert_eq!(has_console(&record), 1);
 }
 
 /// Every member of the document is known by name, and no name is known that the document has not.

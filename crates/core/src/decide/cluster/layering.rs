@@ -26,8 +26,8 @@ const LONGEST: usize = 1024;
 
 /// The state of the images of a cluster's nodes, as the API shows it.
 pub fn state(facts: &Facts) -> LayeringState {
-    let Some(input) = Input::of(facts) else { return disabled() };
-    let Some(record) = &facts.cluster else { return disabled() };
+    let Some(record) = &facts.cluster else { return disabled(&LayeringRecord::default()) };
+    let Some(input) = Input::of(facts) else { return disabled(&record.layering) };
     let builds = builds(&input, &record.layering);
     let (status, status_info) = overall(&builds);
     let registry_port =
@@ -42,10 +42,12 @@ pub fn state(facts: &Facts) -> LayeringState {
         adopted: status == LayeringStatus::Adopted,
         builds,
         hosts: record.layering.hosts.clone(),
+        settings: record.layering.asked.clone(),
+        push_secret_set: !record.layering.push_secret.is_empty(),
     }
 }
 
-fn disabled() -> LayeringState {
+fn disabled(record: &LayeringRecord) -> LayeringState {
     LayeringState {
         enabled: false,
         registry_type: RegistryType::Embedded.as_str().to_owned(),
@@ -56,6 +58,8 @@ fn disabled() -> LayeringState {
         adopted: false,
         builds: Vec::new(),
         hosts: Vec::new(),
+        settings: record.asked.clone(),
+        push_secret_set: !record.push_secret.is_empty(),
     }
 }
 

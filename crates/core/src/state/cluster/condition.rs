@@ -151,7 +151,7 @@ impl Condition {
             Self::FinalizingTimedOut => Some(timeouts::end(cluster.status_updated_at, limits.finalizing)),
             Self::StageTimedOut => {
                 let progress = cluster.progress.as_ref()?;
-                let limit = timeouts::of_stage(progress.finalizing_stage?, cluster, view.policy);
+                let limit = timeouts::of_stage(progress.finalizing_stage?, view.record, view.policy);
                 Some(timeouts::end(progress.finalizing_stage_started_at, limit))
             }
             Self::LogsTimedOut => logs::deadline(cluster, limits),

@@ -126,9 +126,9 @@ impl Change<'_> {
     }
 
     fn emit_stage_timeout(&mut self) {
+        let Some(stage) = progress::stage(&self.record.cluster) else { return };
+        let minutes = timeouts::minutes(timeouts::of_stage(stage, self.record, self.policy));
         let cluster = &mut self.record.cluster;
-        let Some(stage) = progress::stage(cluster) else { return };
-        let minutes = timeouts::minutes(timeouts::of_stage(stage, cluster, self.policy));
         cluster.progress.get_or_insert_default().finalizing_stage_timed_out = true;
         let values: &[(&str, &dyn fmt::Display)] = &[("stage", &stage), ("minutes", &minutes)];
         self.events.push(catalogue::FINALIZING_STAGE_TIMED_OUT.of_cluster(cluster.id, values));

@@ -183,8 +183,9 @@ fn fill(info: &'static str, view: &View<'_>) -> String {
         return failure;
     }
     let stage = progress::stage(cluster).filter(|_| info.contains(STAGE));
-    let limit = stage
-        .map_or(view.policy.timeouts.installation, |stage| timeouts::of_stage(stage, cluster, view.policy));
+    let limit = stage.map_or(view.policy.timeouts.installation, |stage| {
+        timeouts::of_stage(stage, view.record, view.policy)
+    });
     let stage = stage.map_or("", |stage| stage.as_str());
     info.replacen(STAGE, stage, 1).replacen(MINUTES, &timeouts::minutes(limit).to_string(), 1)
 }

@@ -8,6 +8,7 @@ use assisted_wire::time::DateTime;
 use jiff::Timestamp;
 
 use crate::layering;
+use crate::model::cluster::ClusterRecord;
 use crate::model::deadline;
 use crate::policy::{FinalizingStageTimeouts, Policy};
 use crate::state::host::limits;
@@ -22,9 +23,8 @@ const SOFT_CLUSTER_OPERATORS: Duration = Duration::from_secs(70 * 60);
 const ADOPTION: Duration = Duration::from_secs(90 * 60);
 
 /// Whether the cluster is to take over the images of its nodes before its installation ends.
-fn waits_for_adoption(cluster: &Cluster) -> bool {
-    layering::enabled_in(&cluster.install_config_overrides)
-        .is_some_and(|settings| settings.waits_for_adoption())
+fn waits_for_adoption(record: &ClusterRecord) -> bool {
+    layering::enabled(record).is_some_and(|settings| settings.waits_for_adoption())
 }
 
 /// Whether passed limits only warn: the service and the cluster's organisation must both want that.
@@ -39,9 +39,10 @@ pub(crate) fn preparation(policy: &Policy) -> Duration {
 }
 
 /// Time limit of a finalizing stage: those that wait for operators last as long as the slowest operator may.
-pub(crate) fn of_stage(stage: FinalizingStage, cluster: &Cluster, policy: &Policy) -> Duration {
+pub(crate) fn of_stage(stage: FinalizingStage, record: &ClusterRecord, policy: &Policy) -> Duration {
+    let cluster = &record.cluster;
     let own = policy.finalizing_stages.of(stage);
-    if stage == FinalizingStage::WaitingForClusterOperators && waits_for_adoption(cluster) {
+    if stage == FinalizingStage::WaitingForClusterOperators && waits_for_adoption(record) {
         return own.saturating_add(ADOPTION);
     }
     match stage {
@@ -106,31 +107,31 @@ mod tests {
         use FinalizingStage as S;
         let mut facts = facts(0);
         let mut policy = Policy::default();
-        let cluster = facts.test_cluster();
-        let limits = |cluster: &Cluster, policy: &Policy| {
+        let record = facts.cluster.as_mut().unwrap();
+        let limits = |record: &ClusterRecord, policy: &Policy| {
             FinalizingStage::ALL
                 .iter()
-                .map(|stage| minutes(of_stage(*stage, cluster, policy)))
+                .map(|stage| minutes(of_stage(*stage, record, policy)))
                 .collect::<Vec<_>>()
         };
-        assert_eq!(limits(cluster, &policy), [600, 70, 10, 70, 70, 10, 70]);
-        cluster.monitored_operators = serde_json::from_value(serde_json::json!([
+        assert_eq!(limits(record, &policy), [600, 70, 10, 70, 70, 10, 70]);
+        record.cluster.monitored_operators = serde_json::from_value(serde_json::json!([
             {"name": "console", "operator_type": "builtin", "timeout_seconds": 36_000},
             {"name": "lso", "operator_type": "olm", "timeout_seconds": 4_260},
             {"name": "odd", "operator_type": "olm", "timeout_seconds": -1},
         ]))
         .unwrap();
-        assert_eq!(limits(cluster, &policy), [600, 70, 10, 71, 71, 71, 70]);
+        assert_eq!(limits(record, &policy), [600, 70, 10, 71, 71, 71, 70]);
         policy.hosts.enable_soft_timeouts = true;
         assert_eq!(
-            minutes(of_stage(S::WaitingForClusterOperators, cluster, &policy)),
+            minutes(of_stage(S::WaitingForClusterOperators, record, &policy)),
             600,
             "both must want it"
         );
-        cluster.org_soft_timeouts_enabled = true;
-        assert_eq!(minutes(of_stage(S::WaitingForClusterOperators, cluster, &policy)), 70);
+        record.cluster.org_soft_timeouts_enabled = true;
+        assert_eq!(minutes(of_stage(S::WaitingForClusterOperators, record, &policy)), 70);
         policy.finalizing_stages.waiting_for_cluster_operators = mins(180);
-        assert_eq!(minutes(of_stage(S::WaitingForClusterOperators, cluster, &policy)), 180);
+        assert_eq!(minutes(of_stage(S::WaitingForClusterOperators, record, &policy)), 180);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Rules on AgentClusterInstalls (kube-api §5.2, §5.3).
 
+mod image_mode;
 mod immutable;
 mod networking;
 
@@ -55,6 +56,7 @@ fn validate(change: &Change<AgentClusterInstall>) -> Result<(), Denial> {
         ));
     }
     networking::check(old.map(|old| &old.spec), &new.spec)?;
+    image_mode::check(old, new)?;
     if let Some(old) = old {
         immutable::check(old, new)?;
     }

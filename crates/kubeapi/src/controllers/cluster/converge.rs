@@ -92,7 +92,7 @@ async fn sync(
             rooms.update(&caller, id, update.params).await.map_err(|error| SyncError::from(&error))?;
         }
         settings::annotations(hub, object, &known).await?;
-        Ok(())
+        settings::image_mode(hub, &spec, &known).await
     };
     if let Err(problem) = Box::pin(changed).await {
         return Err((Some(Box::new(known)), problem));

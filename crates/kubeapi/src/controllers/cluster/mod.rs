@@ -12,7 +12,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assisted_core::layering::enabled_in;
 use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
@@ -141,7 +140,7 @@ impl ClusterReconciler {
             None => Default::default(),
         };
         let images = match &described {
-            Some(found) if enabled_in(&found.cluster.install_config_overrides).is_some() => {
+            Some(found) if found.in_image_mode => {
                 let clusters = self.hub.service.clusters();
                 let images = clusters.get_layering(&self.hub.caller(), found.cluster.id).await;
                 Some(images.map_err(|error| service_failure(&error))?)

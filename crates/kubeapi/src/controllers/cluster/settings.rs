@@ -7,12 +7,12 @@ use assisted_crd::labels::annotation;
 use assisted_service::file::manifest::ManifestFile;
 use assisted_service::object::DescribedCluster;
 use assisted_wire::cluster::{ClusterKind, ClusterStatus};
-use assisted_wire::cluster_params::IgnoredValidations;
+use assisted_wire::cluster_params::{ClusterUpdateParams, IgnoredValidations};
 use assisted_wire::manifest::{CreateManifestParams, Manifest, ManifestFolder};
 use futures::TryStreamExt;
 
 use crate::SyncError;
-use crate::cluster::{custom_manifests, overrides};
+use crate::cluster::{ClusterSpec, custom_manifests, overrides};
 use crate::controllers::hub::Hub;
 use crate::controllers::referred::Referred;
 use crate::objects::base64;
@@ -62,6 +62,21 @@ pub(super) async fn annotations(
         })?;
     }
     Ok(())
+}
+
+/// Brings what is asked of image mode to the cluster: after the annotations, since it may not contradict the overrides.
+pub(super) async fn image_mode(
+    hub: &Hub,
+    spec: &ClusterSpec<'_>,
+    known: &DescribedCluster,
+) -> Result<(), SyncError> {
+    if known.cluster.kind != ClusterKind::Cluster {
+        return Ok(());
+    }
+    let Some(wanted) = spec.image_mode_change(known.image_mode.as_ref()) else { return Ok(()) };
+    let params = ClusterUpdateParams { on_cluster_layering: Some(wanted), ..ClusterUpdateParams::default() };
+    let set = Box::pin(hub.service.clusters().update(&hub.caller(), known.cluster.id, params)).await;
+    set.map(drop).map_err(|error| SyncError::from(&error))
 }
 
 /// Brings the values of ConfigMaps to the cluster, as manifests. If that fails, those that were there are taken away: a cluster is

@@ -1,5 +1,6 @@
 //! Rules on AgentClusterInstalls (kube-api §5.2); those on platforms stand apart.
 
+use assisted_crd::labels::annotation;
 use assisted_kubeapi::admission::{Addition, Verdict};
 use serde_json::{Value, json};
 
@@ -55,6 +56,35 @@ fn a_single_node_has_its_own_networking() {
     // What an update leaves out is not what it was, here.
     let verdict = updated(VALIDATOR, &of(1, 0, json!(false)), &of(1, 0, Value::Null));
     assert_eq!(verdict, Verdict::Allowed);
+}
+
+#[test]
+fn image_mode_is_judged_as_requests_are() {
+    let of = |layering: Value| install(&json!({"onClusterLayering": layering}));
+    let enabled = of(json!({"mode": "Enabled", "rollout": "Switch"}));
+    assert_eq!(created(VALIDATOR, &enabled), Verdict::Allowed);
+    for (wrong, told) in [
+        (json!({"mode": "On"}), "unknown variant"),
+        (json!({"mode": "Enabled", "buildTimeoutMinutes": 5}), "buildTimeoutMinutes is 5"),
+        (json!({"registry": {"port": 6443}}), "registry.port is 6443"),
+        (json!({"mode": "Enabled", "machineOSConfigs": "Generate"}), "durable push target"),
+    ] {
+        let wrong = of(wrong);
+        for verdict in [created(VALIDATOR, &wrong), updated(VALIDATOR, &enabled, &wrong)] {
+            let (code, text) = denial(&verdict).unwrap();
+            assert!(code == 400 && text.contains(told), "{wrong}: {text}");
+        }
+        // One that is there already is left to the service, so that its finalizers can go.
+        assert_eq!(updated(VALIDATOR, &wrong, &wrong), Verdict::Allowed, "{wrong}");
+    }
+    let overridden = |overrides: &str| {
+        let annotations = json!({annotation::INSTALL_CONFIG_OVERRIDES: overrides});
+        with(&enabled, &json!({"metadata": {"annotations": annotations}}))
+    };
+    let verdict = created(VALIDATOR, &overridden(r#"{"onClusterLayering":{"rollout":"Deploy"}}"#));
+    assert!(denial(&verdict).unwrap().1.contains("says otherwise of rollout"), "{verdict:?}");
+    let agrees = overridden(r#"{"onClusterLayering":{"rollout":"Switch","scratch":"Disk"}}"#);
+    assert_eq!(created(VALIDATOR, &agrees), Verdict::Allowed);
 }
 
 #[test]

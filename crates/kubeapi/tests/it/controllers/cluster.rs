@@ -221,6 +221,34 @@ async fn what_objects_gave_goes_with_their_fields() {
 }
 
 #[tokio::test]
+async fn image_mode_comes_with_its_field_and_goes_with_it() {
+    let site = Site::new("image-mode").await;
+    site.pull_secret().await;
+    image_set(&site).await;
+    deployment(&site, "demo").await;
+    install(&site, "demo", json!({"onClusterLayering": {"mode": "Enabled"}})).await;
+    site.install_says("demo", "SpecSynced", "SyncOK").await;
+    site.install_says("demo", "OnClusterLayering", "Pending").await;
+    assert!(row(&site, "demo").await.in_image_mode);
+    let changed = json!({"spec": {"onClusterLayering": {"buildTimeoutMinutes": 120}}});
+    site.merge::<AgentClusterInstall>("demo", changed).await;
+    wait("the time limit does not come", || async {
+        let asked = row(&site, "demo").await.image_mode;
+        asked.is_some_and(|asked| {
+            asked.build_timeout_minutes == Some(120) && asked.mode.as_deref() == Some("Enabled")
+        })
+    })
+    .await;
+    site.merge::<AgentClusterInstall>("demo", json!({"spec": {"onClusterLayering": null}})).await;
+    wait("image mode does not go", || async {
+        let found = row(&site, "demo").await;
+        !found.in_image_mode && found.image_mode.is_none()
+    })
+    .await;
+    site.install_says("demo", "OnClusterLayering", "Disabled").await;
+}
+
+#[tokio::test]
 async fn mirrors_change_with_their_config_map_alone() {
     let site = Site::new("mirrors").await;
     site.pull_secret().await;

@@ -137,6 +137,7 @@ pub async fn serving_in(dir: &Path, change: impl FnOnce(&mut Settings)) -> Serve
     let mut settings = Settings::default();
     settings.generation.generator = Generator::Simulation;
     settings.kube.enabled = true;
+    settings.layering.preview = true;
     // No program for hosts has to be there.
     settings.images.agent_delivery = AgentDelivery::Image;
     settings.kube.approve_csrs_requeue = Duration::from_millis(500);

@@ -52,7 +52,7 @@ use tokio::sync::Semaphore;
 use super::{Files, GenerateError, Generator, Payload, ReleaseComponent, cluster, host};
 use crate::Error;
 use cluster_input::ClusterInput;
-use layering::{Extracted, Images, Plan};
+use layering::{Extracted, Images, Plan, try_pushes};
 use manifests::OverlaidManifest;
 use own_mirrors::own_mirrors;
 use program::{Limits, Run, Target};
@@ -337,7 +337,13 @@ impl Openshift {
         .await?;
         let single = topology::is_single_node(cluster);
         let target = if single { Target::SingleNodeIgnitionConfig } else { Target::IgnitionConfigs };
-        self.run(&program, dir.path(), &environment, target, &secrets).await?;
+        let pushes = layered.as_ref().map(|(plan, _, extracted)| plan.pushes(extracted)).unwrap_or_default();
+        // The installer takes longer, so that nobody waits for registries.
+        let (ran, warnings) = tokio::join!(
+            self.run(&program, dir.path(), &environment, target, &secrets),
+            Box::pin(try_pushes(&self.registries, &pushes)),
+        );
+        ran?;
         let place = dir.clone();
         let collected = aside(move || {
             let layered =
@@ -346,7 +352,7 @@ impl Openshift {
         });
         let (contents, openshift_cluster_id) = collected.await?;
         let manifests = system.into_iter().map(|manifest| (manifest.name, manifest.text.into())).collect();
-        Ok(Files { contents, manifests, openshift_cluster_id, program: Some(used) })
+        Ok(Files { contents, manifests, openshift_cluster_id, program: Some(used), warnings })
     }
 
     async fn make_unconfigured(

@@ -24,6 +24,9 @@ use serde_json::{Map, Value, json};
 use super::LayeringError;
 use crate::generator::openshift::manifests::{documents, files, write};
 
+/// The manifest of the push secret that was given with the cluster.
+const PUSH_SECRET_FILE: &str = "99-ocl-registry-push.yaml";
+
 /// What the builder is handed of the user's.
 #[derive(Default)]
 pub(super) struct UserInput {
@@ -55,6 +58,8 @@ pub(super) fn extract(
         let pools = [Some(Pool::Master), has_workers.then_some(Pool::Worker)];
         let made = pools.into_iter().flatten().map(|pool| generated::machine_os_config(&settings, pool));
         documents.extend(made.map(ManifestObject::MachineOsConfig));
+        let push_secret = write_push_secret(dir, facts, &documents)?;
+        documents.extend(push_secret);
     }
     let input = Input::with_objects(facts, documents.iter().collect()).ok_or(LayeringError::Disabled)?;
     check_rules(&input)?;
@@ -70,6 +75,27 @@ pub(super) fn extract(
     let user = UserInput { configs, secrets, extra };
     rules::v22(user.bytes()).map_or(Ok(()), |violation| Err(LayeringError::Faults(violation.to_string())))?;
     Ok(user)
+}
+
+/// Puts the push secret that was given with the cluster among the manifests, unless the user brought one of its name there.
+fn write_push_secret(
+    dir: &Path,
+    facts: &Facts,
+    documents: &[ManifestObject],
+) -> Result<Option<ManifestObject>, LayeringError> {
+    let is_there = documents.iter().any(|object| match object {
+        ManifestObject::RegistrySecret { name, .. } | ManifestObject::OtherSecret { name, .. } => {
+            name == generated::PUSH_SECRET
+        }
+        _ => false,
+    });
+    let kept = facts.cluster.as_ref().map(|record| &record.layering.push_secret);
+    let Some(config) = kept.filter(|config| !config.is_empty() && !is_there) else { return Ok(None) };
+    let object = generated::push_secret(config);
+    let failed = |_| LayeringError::Secret(generated::PUSH_SECRET.to_owned());
+    let text = serde_yaml_ng::to_string(&object).map_err(failed)?;
+    write(&dir.join("openshift").join(PUSH_SECRET_FILE), text.as_bytes())?;
+    Ok(findings::of_object(&object))
 }
 
 impl UserInput {
@@ -356,5 +382,27 @@ mod tests {
         assert_eq!(user.configs[0].push_spec, "registry.example.com/acme/os-master:latest");
         assert_eq!((user.configs.len(), user.secrets.len()), (2, 1));
         assert_eq!(fs::read(dir.path().join("manifests/c.yaml")).unwrap(), before);
+    }
+
+    #[test]
+    fn the_push_secret_of_the_request_becomes_a_manifest() {
+        let asked = r#"{"machineOSConfigs":"Generate","registry":{"type":"External","pushRepository":"registry.example.com/acme/os"}}"#;
+        let mut facts = facts(asked);
+        let dir = folder(&[]);
+        let told = extract(dir.path(), &facts, &Map::new()).err().unwrap().to_string();
+        assert!(told.contains("V10"), "{told}");
+        let config = r#"{"auths":{"registry.example.com":{"auth":"dTpw"}}}"#;
+        facts.cluster.as_mut().unwrap().layering.push_secret = config.into();
+        let user = extract(dir.path(), &facts, &Map::new()).unwrap();
+        assert_eq!(user.secrets[generated::PUSH_SECRET].expose(), config);
+        let text = fs::read_to_string(dir.path().join("openshift").join(PUSH_SECRET_FILE)).unwrap();
+        let written: Value = serde_yaml_ng::from_str(&text).unwrap();
+        assert_eq!(written["metadata"]["namespace"], NAMESPACE);
+        // One that the user brought is the one that is used.
+        let mut own = secret("kubernetes.io/dockerconfigjson");
+        own["metadata"]["name"] = generated::PUSH_SECRET.into();
+        let dir = folder(&[("manifests/c.yaml", yaml(&own))]);
+        extract(dir.path(), &facts, &Map::new()).unwrap();
+        assert!(!dir.path().join("openshift").join(PUSH_SECRET_FILE).exists());
     }
 }

@@ -5,6 +5,7 @@ mod bootstrap;
 mod credentials;
 mod extract;
 mod hook;
+mod push;
 mod registry;
 mod switch;
 #[cfg(test)]
@@ -15,8 +16,9 @@ use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 
+use assisted_core::layering::reference::PushSpec;
 use assisted_core::layering::settings::RegistryType;
-use assisted_core::layering::{OnClusterLayering, enabled};
+use assisted_core::layering::{MachineOsConfig, OnClusterLayering, enabled};
 use assisted_ignition::install::manifest::Manifest;
 use assisted_ignition::install::{EditError, Tree};
 use assisted_ocl::config::ConfigError;
@@ -29,6 +31,8 @@ use bootstrap::Bootstrap;
 pub(super) use bootstrap::Images;
 use credentials::{Credentials, CredentialsError};
 use extract::UserInput;
+use push::Push;
+pub(super) use push::try_all as try_pushes;
 use registry::Embedded;
 
 /// Why a cluster can't be installed in image mode.
@@ -145,6 +149,20 @@ impl Plan {
     /// Takes MachineOSConfigs out of the installation's folder, once patches are applied.
     pub(super) fn extract(&self, known: &ClusterInput, dir: &Path) -> Result<Extracted, LayeringError> {
         extract::extract(dir, &known.facts, &self.auths()).map(Extracted)
+    }
+
+    /// Where built images will be pushed; nowhere that could be tried with the embedded registry.
+    pub(super) fn pushes(&self, extracted: &Extracted) -> Vec<Push> {
+        if self.credentials.is_some() {
+            return Vec::new();
+        }
+        let Extracted(user) = extracted;
+        let push = |config: &MachineOsConfig| {
+            let repository = PushSpec::parse(&config.push_spec).ok()?.repository.to_owned();
+            let secret = user.secrets.get(&config.push_secret)?.clone();
+            Some(Push { pool: config.pool, repository, secret })
+        };
+        user.configs.iter().filter_map(push).collect()
     }
 
     /// Puts the builder and what it reads into the config of the bootstrap host.
