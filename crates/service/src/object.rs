@@ -46,7 +46,7 @@ pub struct DescribedCluster {
     pub pull_secret: Secret,
     pub mirror_registry: Option<MirrorRegistry>,
     /// What is asked of image mode beside the install config, without its secret.
-    pub image_mode: Option<LayeringSettings>,
+    pub image_mode: Option<Box<LayeringSettings>>,
     /// Whether it is to be installed in image mode.
     pub in_image_mode: bool,
     /// Whether the kubeconfig that trusts the cluster's own ingress is stored.

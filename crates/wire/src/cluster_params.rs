@@ -120,7 +120,7 @@ pub struct ClusterCreateParams {
     /// Image mode at installation, as the install config asks for it. An addition to the contract.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-nullable" = true))]
-    pub on_cluster_layering: Option<LayeringSettings>,
+    pub on_cluster_layering: Option<Box<LayeringSettings>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -227,7 +227,7 @@ pub struct ClusterUpdateParams {
     /// Image mode at installation, as the install config asks for it. An addition to the contract.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-nullable" = true))]
-    pub on_cluster_layering: Option<LayeringSettings>,
+    pub on_cluster_layering: Option<Box<LayeringSettings>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -22,7 +22,7 @@ pub struct LayeringRecord {
     pub hosts: Vec<LayeringHost>,
     /// What is asked for beside the install config, without the secret; a Containerfile may hold what its author put there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<LayeringSettings>,
+    pub asked: Option<Box<LayeringSettings>>,
     /// Credentials of MachineOSConfigs that are made; empty: none were given.
     #[serde(default, skip_serializing_if = "Secret::is_empty")]
     pub push_secret: Secret,

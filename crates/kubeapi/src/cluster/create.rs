@@ -50,7 +50,7 @@ impl ClusterSpec<'_> {
             no_proxy: given(&proxy.no_proxy),
             ignition_endpoint: self.ignition_endpoint.clone(),
             load_balancer: self.load_balancer(),
-            on_cluster_layering: image_mode(spec),
+            on_cluster_layering: image_mode(spec).map(Box::new),
             tags: self.consumer().and_then(given),
             ..ClusterCreateParams::default()
         })

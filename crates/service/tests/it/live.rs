@@ -66,7 +66,7 @@ async fn until(
 
 async fn rename(lab: &Lab, cluster: &Cluster, name: &str) {
     let params = serde_json::from_value(json!({"name": name})).unwrap();
-    lab.service.clusters().update(&lab.caller, cluster.id, params).await.unwrap();
+    Box::pin(lab.service.clusters().update(&lab.caller, cluster.id, params)).await.unwrap();
 }
 
 fn is_named(kind: ChangeKind, data: &Value, name: &str) -> bool {

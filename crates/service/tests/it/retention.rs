@@ -60,7 +60,7 @@ impl Lab {
 
     async fn touch(&self, id: ClusterId, ntp_source: &str) {
         let params = serde_json::from_value(json!({"additional_ntp_source": ntp_source})).unwrap();
-        self.service.clusters().update(&self.caller, id, params).await.unwrap();
+        Box::pin(self.service.clusters().update(&self.caller, id, params)).await.unwrap();
     }
 }
 

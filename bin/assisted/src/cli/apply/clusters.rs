@@ -132,7 +132,7 @@ impl PlannedCluster<'_> {
             if let Some(asked) = self.spec.image_mode_change(current.as_ref()) {
                 if !mode.is_dry() {
                     let params = ClusterUpdateParams {
-                        on_cluster_layering: Some(asked),
+                        on_cluster_layering: Some(Box::new(asked)),
                         ..ClusterUpdateParams::default()
                     };
                     client.update_cluster(cluster.id, &params).await?;

@@ -50,7 +50,7 @@ pub(super) fn apply(
         None if given.registry.is_none() => record.layering.push_secret = Secret::default(),
         None => {}
     }
-    record.layering.asked = (given != LayeringSettings::default()).then_some(given);
+    record.layering.asked = (given != LayeringSettings::default()).then(|| Box::new(given));
     let enabled = layering::enabled(record);
     let mut usages = Usages::read(&record.cluster.feature_usage);
     note_layering(&mut usages, enabled.as_ref());

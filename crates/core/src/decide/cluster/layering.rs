@@ -42,7 +42,7 @@ pub fn state(facts: &Facts) -> LayeringState {
         adopted: status == LayeringStatus::Adopted,
         builds,
         hosts: record.layering.hosts.clone(),
-        settings: record.layering.asked.clone(),
+        settings: record.layering.asked.as_deref().cloned(),
         push_secret_set: !record.layering.push_secret.is_empty(),
     }
 }
@@ -58,7 +58,7 @@ fn disabled(record: &LayeringRecord) -> LayeringState {
         adopted: false,
         builds: Vec::new(),
         hosts: Vec::new(),
-        settings: record.asked.clone(),
+        settings: record.asked.as_deref().cloned(),
         push_secret_set: !record.push_secret.is_empty(),
     }
 }

@@ -73,8 +73,9 @@ pub(super) async fn image_mode(
     if known.cluster.kind != ClusterKind::Cluster {
         return Ok(());
     }
-    let Some(wanted) = spec.image_mode_change(known.image_mode.as_ref()) else { return Ok(()) };
-    let params = ClusterUpdateParams { on_cluster_layering: Some(wanted), ..ClusterUpdateParams::default() };
+    let Some(wanted) = spec.image_mode_change(known.image_mode.as_deref()) else { return Ok(()) };
+    let params =
+        ClusterUpdateParams { on_cluster_layering: Some(Box::new(wanted)), ..ClusterUpdateParams::default() };
     let set = Box::pin(hub.service.clusters().update(&hub.caller(), known.cluster.id, params)).await;
     set.map(drop).map_err(|error| SyncError::from(&error))
 }

@@ -50,7 +50,7 @@ fn kind(facts: &Facts, pool: &str, value: &Value) -> RefusalKind {
 #[test]
 fn what_is_told_before_and_while_images_are_built() {
     let off = layered(&json!({"mode": "Disabled"}), &[]);
-    assert_eq!(state(&off), disabled());
+    assert_eq!(state(&off), disabled(&LayeringRecord::default()));
     let facts = installing(&enabled());
     let told = state(&facts);
     assert_eq!(
