@@ -6,15 +6,11 @@ use assisted_crd::labels::annotation;
 use serde_json::{Value, json};
 
 use super::hub::DIR;
-use super::ironic::{self, Node};
+use super::ironic::Node;
 use super::manifests::metadata;
 use super::metal3::{BOOT, is_deleting, is_true, name, state, status};
-use super::{Lab, LabError, payload, say};
-use crate::network::REGISTRY;
-use crate::release::ironic_agent;
+use super::{Lab, LabError, say};
 
-/// Where metal3 is, on OpenShift.
-const NAMESPACE: &str = "openshift-machine-api";
 /// What is read.
 const READ: &str = "baremetalhosts,preprovisioningimages";
 /// By this metal3 keeps a BareMetalHost until its machine is off.
@@ -22,29 +18,6 @@ const FINALIZER: &str = "baremetalhost.metal3.io";
 /// What a status says of a machine that metal3 keeps its hands off.
 const DETACHED: &str = "detached";
 const POWERING_OFF: &str = "powering off before delete";
-
-/// What the hub has that is an OpenShift cluster with metal3.
-pub(super) fn openshift() -> Value {
-    json!({"apiVersion": "v1", "kind": "List", "items": [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
-        {
-            "apiVersion": "config.openshift.io/v1", "kind": "ClusterOperator", "metadata": {"name": "baremetal"}, "spec": {},
-            "status": {"versions": [{"name": "operator", "version": payload::VERSION}]},
-        },
-    ]})
-}
-
-/// Where the service learns where Ironic is, and the image of its agent.
-pub(super) fn customization() -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "Secret",
-        "metadata": {"name": "metal3-image-customization-config", "namespace": NAMESPACE},
-        "stringData": {
-            "IRONIC_BASE_URL": ironic::URL, "IRONIC_INSPECTOR_BASE_URL": ironic::URL,
-            "IRONIC_AGENT_IMAGE": ironic_agent(REGISTRY),
-        },
-    })
-}
 
 /// What is to become of a machine.
 #[derive(Debug, PartialEq, Eq)]

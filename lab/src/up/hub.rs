@@ -10,9 +10,9 @@ use assisted_lab_tools::wait::Wait;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::cluster_api::{KINDS, OF_CORE, accounts, garbage_collector, known_by};
+use super::cluster_api::{KINDS, OF_CORE, accounts, known_by};
 use super::tls::Certificate;
-use super::{Flow, Lab, LabError, NAME, Plan, converged, forget, program, say, write_secret};
+use super::{Flow, Lab, LabError, NAME, Plan, forget, payload, program, say, write_secret};
 use crate::network::{GATEWAY, Network, Running};
 
 /// The folder with all that is the hub's, in the lab's.
@@ -22,6 +22,8 @@ const KUBECONFIG: &str = "kubeconfig";
 
 /// The namespace of the service's lease.
 pub(super) const OF_SERVICE: &str = "assisted-installer";
+/// Where metal3 is, on OpenShift.
+pub(super) const OF_METAL3: &str = "openshift-machine-api";
 
 /// The API of the installed cluster is at another address, and on another port.
 const API: u16 = 16443;
@@ -122,10 +124,34 @@ fn define(plan: &Plan, network: &Network) -> Result<(), LabError> {
     if plan.hub == Some(Flow::Converged) {
         // By this the service knows what metal3 can do, and looks for it once, when it starts.
         let path = plan.dir.join(DIR).join("openshift.json");
-        std::fs::write(&path, converged::openshift().to_string()).map_err(LabError::io(&path))?;
+        std::fs::write(&path, openshift().to_string()).map_err(LabError::io(&path))?;
         quietly(plan, network, &["create", "--filename", &path.display().to_string()])?;
     }
     Ok(())
+}
+
+/// What the hub has that is an OpenShift cluster with metal3.
+fn openshift() -> Value {
+    json!({"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": OF_METAL3}},
+        {
+            "apiVersion": "config.openshift.io/v1", "kind": "ClusterOperator", "metadata": {"name": "baremetal"}, "spec": {},
+            "status": {"versions": [{"name": "operator", "version": payload::VERSION}]},
+        },
+    ]})
+}
+
+/// Kubernetes takes away what belongs to objects that are gone.
+pub(super) fn garbage_collector(plan: &Plan, network: &Network) -> Result<Running, LabError> {
+    let program = kubernetes::find("kube-controller-manager").ok_or(LabError::NoKubernetes)?;
+    let mut command = network.command(program);
+    command.arg(format!("--kubeconfig={}", kubeconfig_path(plan).display())).args([
+        "--controllers=garbage-collector-controller",
+        "--leader-elect=false",
+        "--secure-port=0",
+    ]);
+    let log = plan.dir.join(DIR).join("kube-controller-manager.log");
+    Ok(Running::start("the hub's garbage collector", &mut command, &log)?)
 }
 
 /// Runs `kubectl` about the hub, of whose successes nobody reads.

@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::hub::OF_METAL3;
 use super::topology::{Kind, Planned, Role};
-use super::{DOMAIN, Flow, Lab, LabError, NAME, Plan, converged, heading, payload, service};
-use crate::network::{API_VIP, GATEWAY, INGRESS_VIP};
+use super::{DOMAIN, Flow, Lab, LabError, NAME, Plan, heading, ironic, payload, service};
+use crate::network::{API_VIP, GATEWAY, INGRESS_VIP, REGISTRY};
+use crate::release::ironic_agent;
 
 /// Names of objects.
 pub(super) const PULL_SECRET: &str = "pull-secret";
@@ -25,7 +27,7 @@ impl Lab {
         objects.extend([infra_env(&self.plan), pull_secret(&secret)]);
         objects.extend(planned.into_iter().flat_map(machine));
         if self.plan.hub == Some(Flow::Converged) {
-            objects.push(converged::customization());
+            objects.push(customization());
             // The service says nothing about that in this flow.
             let machines = objects.iter_mut().filter(|object| object["kind"] == "BareMetalHost");
             machines.for_each(|machine| machine["spec"]["online"] = true.into());
@@ -34,6 +36,18 @@ impl Lab {
         super::write_secret(&self.plan.dir.join(FILE), &format!("{list:#}\n"))?;
         self.show_hub(&["apply", "--filename", FILE])
     }
+}
+
+/// Where the service learns where Ironic is, and the image of its agent.
+fn customization() -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Secret",
+        "metadata": {"name": "metal3-image-customization-config", "namespace": OF_METAL3},
+        "stringData": {
+            "IRONIC_BASE_URL": ironic::URL, "IRONIC_INSPECTOR_BASE_URL": ironic::URL,
+            "IRONIC_AGENT_IMAGE": ironic_agent(REGISTRY),
+        },
+    })
 }
 
 pub(super) fn metadata(name: &str) -> Value {

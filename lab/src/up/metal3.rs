@@ -5,24 +5,14 @@ use std::fs::File;
 use std::process::Stdio;
 use std::time::Duration;
 
-use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::{Lab, LabError, NAME, Phase, Plan, heading, program, say, tls, write_secret};
+use super::{Flow, Lab, LabError, NAME, Phase, Plan, heading, program, say, tls, write_secret};
 use crate::namespace::Medium;
 use crate::network;
 
 /// From the manifests until the last machine boots: the service lets an image rest for a minute.
 pub(super) const BOOT: Duration = Duration::from_secs(15 * 60);
-
-/// How metal3 has machines boot the image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Flow {
-    /// As virtual media, and it does nothing else with them
-    VirtualMedia,
-    /// It inspects machines with it, and has them installed; on machines of namespaces
-    Converged,
-}
 
 /// Fails when the lab can't show what is asked for.
 pub(super) fn must_come(plan: &Plan) -> Result<(), LabError> {

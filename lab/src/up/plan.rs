@@ -9,11 +9,20 @@ use assisted_lab_kinds::{Outcome, Outcomes, operators};
 use clap::ValueEnum;
 
 use super::cluster_api::Boots;
-use super::{Fault, Flow, LabError, Operator, Rack, Replicas, Topology};
+use super::{Fault, LabError, Operator, Rack, Replicas, Topology};
 
 /// How long an operator may keep a stage of the installation waiting where one of them never comes: the others have said all that they
 /// have to say in a few seconds.
 const LIMIT: &str = "15s";
+
+/// How metal3 has machines boot the image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Flow {
+    /// As virtual media, and it does nothing else with them
+    VirtualMedia,
+    /// It inspects machines with it, and has them installed; on machines of namespaces
+    Converged,
+}
 
 /// What `assisted-lab up` is asked for.
 #[derive(Clone, Debug)]

@@ -16,7 +16,6 @@ use super::metal3::is_true;
 use super::{Lab, LabError, NAME, Phase, Plan, heading, program, say};
 use crate::network::Running;
 pub use boots::Boots;
-pub(super) use programs::garbage_collector;
 pub(super) use provider::{KINDS, OF_CORE, accounts, known_by};
 
 /// What Cluster API calls the Secret with the cluster's kubeconfig, and its member.

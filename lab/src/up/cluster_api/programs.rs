@@ -1,12 +1,11 @@
 //! The programs of Cluster API: Kubernetes' garbage collector, the core, and both providers, each with the rights that it is released with.
 
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use assisted_lab_tools::cluster_api;
 use assisted_lab_tools::wait::Wait;
-use assisted_lab_tools::{cluster_api, kubernetes};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -14,7 +13,7 @@ use serde_json::{Value, json};
 use super::ClusterApi;
 use super::provider::{NAMESPACE, PROVIDERS, Provider};
 use crate::network::{GATEWAY, Network, Running};
-use crate::up::hub::{DIR, OF_SERVICE, kubeconfig_of, kubeconfig_path};
+use crate::up::hub::{DIR, OF_SERVICE, garbage_collector, kubeconfig_of, kubeconfig_path};
 use crate::up::{Lab, LabError, Plan, tls, write_secret};
 
 /// Where the core is asked.
@@ -87,23 +86,6 @@ fn address(port: u16) -> SocketAddr {
 
 fn log(plan: &Plan, name: &str) -> std::path::PathBuf {
     plan.dir.join(DIR).join(format!("{name}.log"))
-}
-
-/// Kubernetes takes away what belongs to objects that are gone.
-pub(in crate::up) fn garbage_collector(plan: &Plan, network: &Network) -> Result<Running, LabError> {
-    let program = kubernetes::find("kube-controller-manager").ok_or(LabError::NoKubernetes)?;
-    let mut command = network.command(program);
-    command.arg(flag("kubeconfig", &kubeconfig_path(plan))).args([
-        "--controllers=garbage-collector-controller",
-        "--leader-elect=false",
-        "--secure-port=0",
-    ]);
-    let log = log(plan, "kube-controller-manager");
-    Ok(Running::start("the hub's garbage collector", &mut command, &log)?)
-}
-
-fn flag(name: &str, path: &Path) -> String {
-    format!("--{name}={}", path.display())
 }
 
 /// The core's certificate is the one of the service: it is for the same address, by the same names of files.
