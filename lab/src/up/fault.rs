@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 use super::topology::{Kind, Planned, Role};
-use super::{Lab, LabError, MachineHandle, NAME, say};
+use super::{Lab, LabError, MachineHandle, NAME, Phase, heading, say};
 
 /// Between two looks at the hosts.
 const POLL_INTERVAL: Duration = Duration::from_secs(3);
@@ -209,6 +209,33 @@ pub(super) fn announce(what: &str) {
 }
 
 impl Lab {
+    /// Takes back an installation that has failed, by a fault or without one, and begins another.
+    pub(super) fn begin_again(&mut self, until: &str, fault: Option<Fault>) -> Result<(), LabError> {
+        heading("The hosts after the failure, and the installation taken back");
+        self.begins("the installation has failed, and begins again");
+        self.phase = Phase::Before;
+        self.rearm_faults()?;
+        self.cli.show(&["host", "list"])?;
+        let of_image = fault.filter(|fault| fault.image_code().is_some());
+        if let Some(fault) = of_image {
+            self.show_failed_image(fault)?;
+        }
+        self.cli.show(&["cluster", "reset", NAME])?;
+        if of_image.is_some() {
+            self.let_go()?;
+            self.define_image_mode()?;
+        }
+        heading("The machines boot the discovery image again");
+        for number in self.numbers(false) {
+            // Some of the disks would start already.
+            self.wipe(number)?;
+            self.power_on(number)?;
+        }
+        self.watch("ready")?;
+        heading("The installation, once more");
+        self.install(until)
+    }
+
     /// Lets faults happen whose time has come; looks at the hosts now and then.
     pub(super) fn inject_due_faults(&mut self) -> Result<(), LabError> {
         if self.image_fault() == Some(Fault::ImagePush) {

@@ -265,33 +265,6 @@ impl Lab {
         Ok(())
     }
 
-    /// Takes back an installation that has failed, by a fault or without one, and begins another.
-    fn begin_again(&mut self, until: &str, fault: Option<Fault>) -> Result<(), LabError> {
-        heading("The hosts after the failure, and the installation taken back");
-        self.begins("the installation has failed, and begins again");
-        self.phase = Phase::Before;
-        self.rearm_faults()?;
-        self.cli.show(&["host", "list"])?;
-        let of_image = fault.filter(|fault| fault.image_code().is_some());
-        if let Some(fault) = of_image {
-            self.show_failed_image(fault)?;
-        }
-        self.cli.show(&["cluster", "reset", NAME])?;
-        if of_image.is_some() {
-            self.let_go()?;
-            self.define_image_mode()?;
-        }
-        heading("The machines boot the discovery image again");
-        for number in self.numbers(false) {
-            // Some of the disks would start already.
-            self.wipe(number)?;
-            self.power_on(number)?;
-        }
-        self.watch("ready")?;
-        heading("The installation, once more");
-        self.install(until)
-    }
-
     /// Installs the cluster.
     fn install(&mut self, until: &str) -> Result<(), LabError> {
         self.prepare_image_fault()?;

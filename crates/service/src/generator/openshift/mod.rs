@@ -338,11 +338,9 @@ impl Openshift {
         let single = topology::is_single_node(cluster);
         let target = if single { Target::SingleNodeIgnitionConfig } else { Target::IgnitionConfigs };
         let pushes = layered.as_ref().map(|(plan, _, extracted)| plan.pushes(extracted)).unwrap_or_default();
+        let run = self.run(&program, dir.path(), &environment, target, &secrets);
         // The installer takes longer, so that nobody waits for registries.
-        let (ran, warnings) = tokio::join!(
-            self.run(&program, dir.path(), &environment, target, &secrets),
-            Box::pin(try_pushes(&self.registries, &pushes)),
-        );
+        let (ran, warnings) = tokio::join!(run, Box::pin(try_pushes(&self.registries, &pushes)));
         ran?;
         let place = dir.clone();
         let collected = aside(move || {
