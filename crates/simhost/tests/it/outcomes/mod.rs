@@ -190,7 +190,7 @@ async fn on_postgresql() {
 
 /// Of a hundred hosts each stage of a worker takes one; all others are installed.
 #[tokio::test]
-async fn workers_of_which_one_dies_in_each_stage() {
+async fn everything_workers_of_which_one_dies_in_each_stage() {
     const HOSTS: u32 = 100;
     let stages = case::OF_WORKER;
     let dying: Vec<_> = stages.iter().zip(3..).map(|(stage, place)| format!("die@{stage}:{place}")).collect();
