@@ -172,7 +172,9 @@ async fn events_without_a_limit_come_in_parts() {
             let total: usize = answer.headers()["event-count"].to_str().unwrap().parse().unwrap();
             let events: Vec<Value> = answer.json().await.unwrap();
             assert!(total > count, "{total}");
-            assert_eq!(events.len(), wanted.unwrap_or(total), "{query} {order}");
+            // What happens while parts are sent comes with the last of them, and was not counted.
+            let all_there = wanted.map_or(events.len() >= total, |wanted| events.len() == wanted);
+            assert!(all_there, "{query} {order}: {} of {total}", events.len());
             let counted = events.iter().filter(|event| event["name"] == "counted");
             let numbers: Vec<usize> =
                 counted.map(|event| event["message"].as_str().unwrap().parse().unwrap()).collect();
