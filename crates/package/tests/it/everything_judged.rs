@@ -89,7 +89,7 @@ async fn cosign_takes_our_signatures_and_no_others() {
 fn judged(dir: &Path) -> String {
     let program = operator_verify().unwrap_or_else(|error| panic!("{error}, with release-judges"));
     let mut judge = Command::new(program);
-    judge.args(["manifests", "--operatorhub_validate", "--object_validate"]).arg(dir);
+    judge.args(["manifests", "--operatorhub_validate", "--object_validate"]).arg(dir.join("manifests"));
     let (good, text) = told(&mut judge);
     assert!(good, "{text}");
     text
