@@ -18,7 +18,7 @@ impl Clusters {
     /// # Errors
     ///
     /// 404 when there is none, 400 with the first rule that the request breaks, 409 in a wrong state, or when the names in a
-    /// managed domain are taken; 503 when its DNS server can't be asked.
+    /// managed domain are taken; 503 when its DNS server can't be asked, or an account service that is to be told its new name.
     pub async fn update(
         &self,
         caller: &Caller,
@@ -50,6 +50,7 @@ impl Clusters {
         if params.name.is_some() || params.base_dns_domain.is_some() {
             self.dns.check(&updated.record).await?;
         }
+        self.rename_subscription(work.cluster(), &updated.record).await?;
         work.put_cluster(updated.record);
         work.events.extend(updated.events);
         if updated.reset_roles {
