@@ -249,8 +249,10 @@ impl Lab {
 
     fn inject_those_due(&mut self, faults: &mut [ScheduledFault]) -> Result<(), LabError> {
         // Those that end an installation have one each.
-        let ends = faults.first().is_some_and(|fault| fault.fault.ends_installation());
-        let (due, _) = faults.split_at_mut(if ends { 1 } else { faults.len() });
+        let due = match faults {
+            [first, ..] if first.fault.ends_installation() => std::slice::from_mut(first),
+            all => all,
+        };
         let over = due.iter().all(|fault| fault.state == State::Done);
         if over || self.looked.elapsed() < POLL_INTERVAL {
             return Ok(());

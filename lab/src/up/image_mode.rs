@@ -121,7 +121,7 @@ impl Lab {
             Some(Fault::ImageBase) => MISSING,
             Some(Fault::ImageRoom) => FULL,
             Some(Fault::ImageTimeout) => ENDLESS,
-            Some(Fault::ImageLost) => LONG,
+            Some(Fault::ImageLost | Fault::ImageDeploy) => LONG,
             _ => "",
         }
     }

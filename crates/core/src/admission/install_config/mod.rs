@@ -19,13 +19,13 @@ use assisted_wire::secret::Secret;
 use serde_json::Value;
 
 use crate::admission::field::certificate;
+use crate::layering::settings::{asked, together};
 use crate::model::cluster::ClusterRecord;
 use crate::model::facts::Facts;
 use crate::model::infra_env::InfraEnvRecord;
 use document::{Document, ImageSource};
 
 pub use crate::layering::OnClusterLayering;
-use crate::layering::settings::{asked, together};
 pub use effects::apply;
 pub(crate) use effects::note_layering;
 
