@@ -61,6 +61,7 @@ impl From<Error> for ApiError {
 const fn status_of(kind: RefusalKind) -> u16 {
     match kind {
         RefusalKind::Invalid => 400,
+        RefusalKind::Unauthorized => 401,
         RefusalKind::Forbidden => 403,
         RefusalKind::NotFound => 404,
         RefusalKind::Conflict => 409,

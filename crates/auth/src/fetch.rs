@@ -32,16 +32,6 @@ pub enum FetchError {
     Client(#[from] reqwest::Error),
 }
 
-impl FetchError {
-    /// The status that was answered, if it was that.
-    pub(crate) fn status(&self) -> Option<u16> {
-        match self {
-            Self::Status { status, .. } => Some(*status),
-            _ => None,
-        }
-    }
-}
-
 /// A client that follows no redirect.
 pub(crate) fn client(trust: Trust) -> Result<Client, FetchError> {
     let builder = http::builder("assisted", trust, &Proxies::FromEnvironment)?;

@@ -21,7 +21,9 @@ pub mod person;
 pub mod token;
 pub mod users;
 
-pub use accounts::{Account, AccountError, Accounts, AccountsError, Observer};
+pub use accounts::{
+    Account, AccountError, Accounts, AccountsError, AskError, Capability, Observer, SubscriptionChange,
+};
 pub use assisted_wire::identity::{PersonRole, TokenResource};
 pub use caller::{Caller, Kind};
 pub use installer::{InstallerTokenError, InstallerTokens};

@@ -136,6 +136,8 @@ topic! {
         admin_users: Vec<String> = Vec::new(), "ADMIN_USERS";
         /// Whether users see what others of their organisation have made.
         org_tenancy: bool = false, "ENABLE_ORG_TENANCY";
+        /// Whether soft time limits and ignored validations are only for organisations that the account service grants them to.
+        org_feature_gates: bool = false, "ENABLE_ORG_BASED_FEATURE_GATES";
         /// Where this service gets its own token for the account service.
         ocm_token_url: String =
             "https://sso.redhat.com/auth/realms/redhat-external/protocol/openid-connect/token".to_owned(),

@@ -56,11 +56,6 @@ pub const UNREAD: &[Unread] = &[
     no_effect("DB_SLOW_QUERY_SCOPES", "DB_LOG_SLOW_QUERIES logs what is slow, whoever asked for it"),
     no_effect("DEPLOY_TARGET", LEADER),
     refused("DUMMY_IGNITION", OFF, "files for tests come from GENERATOR=simulation here"),
-    refused(
-        "ENABLE_ORG_BASED_FEATURE_GATES",
-        OFF,
-        "this version asks no account service for the capabilities of organisations",
-    ),
     no_effect(
         "ENABLE_XATTR_FALLBACK",
         "no file carries extended attributes: what is known of it is in the database",

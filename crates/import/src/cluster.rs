@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use assisted_core::model::cluster::{ClusterRecord, IpStack, MirrorRegistry, PayloadImages};
 use assisted_core::model::layering::LayeringRecord;
 use assisted_core::model::object_key::ObjectKey;
+use assisted_core::model::subscription::SubscriptionRecord;
 use assisted_wire::cluster::{Cluster, ClusterStatus};
 use assisted_wire::secret::Secret;
 use ipnet::IpNet;
@@ -51,6 +52,10 @@ pub(crate) fn read(mut row: Row, related: Related, addresses: &[IpAddr]) -> Resu
         mirror_registry: mirror_registry(row.text("mirror_registry_configuration"))?,
         connectivity_print: None,
         layering: LayeringRecord::default(),
+        subscription: SubscriptionRecord {
+            console_url_told: row.parsed("is_ams_subscription_console_url_set").unwrap_or_default(),
+            ..SubscriptionRecord::default()
+        },
         object_key: object_key(row.text("kube_key_namespace"), row.text("kube_key_name")),
         cluster: cluster(&mut row, related, primary, addresses)?,
     };
@@ -70,8 +75,9 @@ fn cluster(
     for gone in ["ignored_host_validations", "ignored_cluster_validations", "primary_ip_stack"] {
         row.take(gone);
     }
-    // An id of another form, which nothing here asks for.
-    row.take("ams_subscription_id");
+    if row.text("ams_subscription_id").is_empty() {
+        row.take("ams_subscription_id");
+    }
     row.nest("image_", "image_info").put("image_info", json!({}));
     row.nest("progress_", "progress");
     row.nest("disk_encryption_", "disk_encryption");

@@ -37,7 +37,10 @@ impl From<&assisted_service::Error> for SyncError {
         use RefusalKind::{Conflict, Forbidden, Invalid, NotFound, Unprocessable};
         let class = match error.kind() {
             Invalid | Forbidden | NotFound | Conflict | Unprocessable => Class::Input,
-            RefusalKind::Internal | RefusalKind::Unavailable | RefusalKind::OutOfSpace => Class::Backend,
+            RefusalKind::Unauthorized
+            | RefusalKind::Internal
+            | RefusalKind::Unavailable
+            | RefusalKind::OutOfSpace => Class::Backend,
         };
         Self { class, text: error.to_string() }
     }

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use assisted_auth::Accounts;
 use assisted_config::{Auth, AuthType};
 use assisted_core::model::infra_env::InfraEnvRecord;
-use assisted_store::{HostFilter, UserStore};
+use assisted_core::model::topology;
+use assisted_store::{ClusterFilter, HostFilter, UserStore};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::secret::Secret;
 use jiff::Timestamp;
@@ -22,6 +24,7 @@ pub struct Access {
     database: Arc<Database>,
     settings: Auth,
     signer: Signer,
+    accounts: Option<Arc<Accounts>>,
 }
 
 /// The owner of a resource.
@@ -34,8 +37,18 @@ pub struct ResourceOwner {
 }
 
 impl Access {
-    pub(crate) fn new(database: Arc<Database>, settings: Auth, signer: Signer) -> Self {
-        Self { database, settings, signer }
+    pub(crate) fn new(
+        database: Arc<Database>,
+        settings: Auth,
+        signer: Signer,
+        accounts: Option<Arc<Accounts>>,
+    ) -> Self {
+        Self { database, settings, signer, accounts }
+    }
+
+    /// The account service; `None`: nobody is known by it.
+    pub fn accounts(&self) -> Option<&Arc<Accounts>> {
+        self.accounts.as_ref()
     }
 
     pub(crate) fn settings(&self) -> &Auth {
@@ -74,6 +87,26 @@ impl Access {
                 })
             }
         })
+    }
+
+    /// The subscription by which the account service gives rights to a cluster: its own; of one that hosts are added to, that of its
+    /// installation (service-api §14.4).
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn subscription_of(&self, id: ClusterId) -> Result<Option<String>, Error> {
+        let stored = self.database.cached_cluster(id).await.map_err(final_error)?;
+        let Some(stored) = stored else { return Ok(None) };
+        let cluster = &stored.record.cluster;
+        if cluster.ams_subscription_id.is_some() || !topology::is_day2(cluster) {
+            return Ok(cluster.ams_subscription_id.clone());
+        }
+        let Some(openshift_cluster_id) = cluster.openshift_cluster_id else { return Ok(None) };
+        let filter =
+            ClusterFilter { openshift_cluster_id: Some(openshift_cluster_id), ..ClusterFilter::default() };
+        let found = self.database.reader().clusters(&filter).await?;
+        Ok(found.into_iter().find_map(|stored| stored.record.cluster.ams_subscription_id))
     }
 
     /// Whether objects have owners that differ (service-api §4.8).

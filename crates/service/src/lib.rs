@@ -6,6 +6,7 @@
 //! outside, and the publisher sends changes to watchers.
 
 pub mod access;
+mod accounts;
 mod action;
 mod attempt;
 mod available_versions;

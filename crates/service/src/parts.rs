@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use assisted_auth::Accounts;
 use assisted_blob::Blob;
 use assisted_config::Settings;
 use assisted_seal::Keyring;
@@ -23,5 +24,7 @@ pub(crate) struct Parts {
     pub(crate) reviews: ReviewTurns,
     pub(crate) available: Arc<AvailableVersions>,
     pub(crate) access: Access,
+    /// The account service; `None`: nobody is known by it.
+    pub(crate) accounts: Option<Arc<Accounts>>,
     pub(crate) dns: Arc<Domains>,
 }

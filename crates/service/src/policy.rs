@@ -27,6 +27,7 @@ pub fn policy(settings: &Settings) -> Result<Policy, SettingsError> {
             enable_image_service: http.enable_image_service,
             authenticated: settings.auth.auth_type != AuthType::None,
             install_invoker: http.install_invoker.clone(),
+            subscriptions: settings.auth.auth_type == AuthType::Rhsso,
             simulated: settings.generation.is_simulated(),
             kube_api: settings.kube.enabled,
             deleted_inactive_after: settings.retention.deleted_inactive_after,

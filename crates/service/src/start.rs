@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use assisted_auth::{Accounts, AccountsError, Observer};
 use assisted_blob::Blob;
-use assisted_config::{Settings, SettingsError};
+use assisted_config::{AuthType, Settings, SettingsError};
 use assisted_core::policy::Policy;
 use assisted_reconcile::Driver;
 use assisted_release::Catalogue as Releases;
@@ -56,6 +57,7 @@ pub struct Builder {
     catalogue: Option<Releases>,
     metrics: Metrics,
     dns: Arc<Domains>,
+    accounts: Option<Arc<Accounts>>,
     sinks: Sinks,
     endpoint: Option<Endpoint>,
 }
@@ -66,6 +68,8 @@ pub enum StartError {
     /// A setting that the domain can't decide by.
     #[error(transparent)]
     Settings(#[from] SettingsError),
+    #[error(transparent)]
+    Accounts(#[from] AccountsError),
     #[error("the key of addresses of files can't be made")]
     Keys(#[from] SealError),
     #[error("metrics can't be taken")]
@@ -130,7 +134,13 @@ impl Builder {
         );
         let database = Arc::new(database);
         let parts = Parts {
-            access: Access::new(Arc::clone(&database), settings.auth.clone(), self.signer),
+            access: Access::new(
+                Arc::clone(&database),
+                settings.auth.clone(),
+                self.signer,
+                self.accounts.clone(),
+            ),
+            accounts: self.accounts,
             available: Arc::new(AvailableVersions::new(&self.policy)),
             settings,
             database,
@@ -273,7 +283,8 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// A setting that the domain can't decide by, or a system without random numbers.
+    /// A setting that the domain can't decide by, an account service that can't be asked with the settings, or a system without
+    /// random numbers.
     pub fn builder(
         settings: Settings,
         store: Store,
@@ -281,7 +292,9 @@ impl Service {
         generator: Arc<dyn Generator>,
     ) -> Result<Builder, StartError> {
         let policy = policy(&settings)?;
+        let metrics = Metrics::new()?;
         Ok(Builder {
+            accounts: accounts(&settings, &metrics)?,
             sinks: Sinks::new(&settings, &policy)?,
             endpoint: Endpoint::new(&settings)?,
             policy: Arc::new(policy),
@@ -294,7 +307,17 @@ impl Service {
             signer: Arc::new(|_| None),
             generator,
             catalogue: None,
-            metrics: Metrics::new()?,
+            metrics,
         })
     }
+}
+
+/// The account service, where people are known by it; it is told how long each question took.
+fn accounts(settings: &Settings, metrics: &Metrics) -> Result<Option<Arc<Accounts>>, AccountsError> {
+    if settings.auth.auth_type != AuthType::Rhsso {
+        return Ok(None);
+    }
+    let metrics = metrics.clone();
+    let observed: Observer = Box::new(move |name, took| metrics.operation(name, took));
+    Ok(Some(Arc::new(Accounts::new(settings)?.observed(observed))))
 }

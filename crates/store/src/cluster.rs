@@ -24,11 +24,11 @@ use crate::value::Value;
 const SELECT: &str = "select version, doc, id from clusters";
 
 const INSERT: &str = "insert into clusters (id, version, name, status, user_name, org_id, openshift_cluster_id, \
-     ams_subscription_id, created_at, updated_at, deleted_at, doc, object_namespace, object_name) \
+     subscription_id, created_at, updated_at, deleted_at, doc, object_namespace, object_name) \
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) on conflict do nothing";
 
 const UPDATE: &str = "update clusters set version = $2, name = $3, status = $4, user_name = $5, org_id = $6, \
-     openshift_cluster_id = $7, ams_subscription_id = $8, created_at = $9, updated_at = $10, deleted_at = $11, doc = $12, \
+     openshift_cluster_id = $7, subscription_id = $8, created_at = $9, updated_at = $10, deleted_at = $11, doc = $12, \
      object_namespace = $13, object_name = $14 where id = $1 and version = $15";
 
 static INSERT_BULK: Bulk = Bulk { table: "clusters", columns: &COLUMNS, duplicates: Duplicates::Sent };
@@ -36,11 +36,11 @@ static UPDATE_BULK: Bulk =
     Bulk { table: "clusters", columns: &COLUMNS_AND_VERSION, duplicates: Duplicates::Sent };
 static COLUMNS: [Column; 14] = {
     use Column::{Int, Text, Uuid};
-    [Uuid, Int, Text, Text, Text, Text, Uuid, Uuid, Int, Int, Int, Text, Text, Text]
+    [Uuid, Int, Text, Text, Text, Text, Uuid, Text, Int, Int, Int, Text, Text, Text]
 };
 static COLUMNS_AND_VERSION: [Column; 15] = {
     use Column::{Int, Text, Uuid};
-    [Uuid, Int, Text, Text, Text, Text, Uuid, Uuid, Int, Int, Int, Text, Text, Text, Int]
+    [Uuid, Int, Text, Text, Text, Text, Uuid, Text, Int, Int, Int, Text, Text, Text, Int]
 };
 
 /// Which clusters; every condition that is set must hold.
@@ -49,7 +49,7 @@ pub struct ClusterFilter {
     pub deleted: Deleted,
     pub openshift_cluster_id: Option<Uuid>,
     /// Any of these; unknown ones match nothing.
-    pub ams_subscription_ids: Option<Vec<Uuid>>,
+    pub ams_subscription_ids: Option<Vec<String>>,
     pub user_name: Option<String>,
     pub org_id: Option<String>,
     /// Those that an object of the Kubernetes API describes.
@@ -96,7 +96,7 @@ impl Batch {
             cluster.user_name.clone().into(),
             cluster.org_id.clone().into(),
             cluster.openshift_cluster_id.into(),
-            cluster.ams_subscription_id.into(),
+            cluster.ams_subscription_id.clone().into(),
             cluster.created_at.0.into(),
             hour(cluster.updated_at.0).into(),
             cluster.deleted_at.map(|at| at.0).into(),
@@ -125,7 +125,7 @@ impl Reader {
         }
         select.equal("openshift_cluster_id", filter.openshift_cluster_id);
         if let Some(ids) = &filter.ams_subscription_ids {
-            select.one_of("ams_subscription_id", ids.iter().copied().map(Value::Uuid));
+            select.one_of("subscription_id", ids.iter().cloned().map(Value::from));
         }
         select.equal("user_name", filter.user_name.clone()).equal("org_id", filter.org_id.clone());
         objects(&mut select, filter.has_object, filter.object.as_ref());

@@ -9,8 +9,8 @@ use crate::time::DateTime;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "pending-action")]
 pub struct PendingAction {
-    /// What is to be done: `generate`, `create_dns_records`, `delete_dns_records`, `delete_generated`, `delete_logs` or
-    /// `delete_cluster`.
+    /// What is to be done: `generate`, `create_dns_records`, `delete_dns_records`, `update_subscription`, `delete_generated`,
+    /// `delete_logs` or `delete_cluster`.
     pub action: String,
     /// When it was asked for.
     pub asked_at: DateTime,

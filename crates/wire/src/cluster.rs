@@ -198,8 +198,10 @@ pub struct Cluster {
     pub monitored_operators: Option<Vec<MonitoredOperator>>,
     #[serde(default)]
     pub operator_bundles: Option<Vec<BundleCreateParams>>,
+    /// What the account service calls the cluster's subscription, which is no UUID, whatever the contract says (running §7.2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ams_subscription_id: Option<Uuid>,
+    #[schemars(extend("format" = "uuid"))]
+    pub ams_subscription_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hyperthreading: Option<RoleSet>,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]

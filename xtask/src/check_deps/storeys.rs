@@ -54,6 +54,7 @@ const ORDERS: &[Order] = &[
             &["database"],
             &["cache", "event_limit", "metrics", "stream"],
             &[
+                "accounts",
                 "attempt",
                 "clock",
                 "error",

@@ -24,7 +24,7 @@ macro_rules! schema {
 }
 
 /// Databases as the versions of the schema have left them, the oldest first: schema and rows of each.
-const DATABASES: [(&str, &str); 8] = [
+const DATABASES: [(&str, &str); 9] = [
     schema!("1"),
     schema!("2"),
     schema!("3"),
@@ -33,6 +33,7 @@ const DATABASES: [(&str, &str); 8] = [
     schema!("6"),
     schema!("7"),
     schema!("8"),
+    schema!("9"),
 ];
 
 const HOST: &str = "5e1f7c5e-0000-4000-8000-000000000001";

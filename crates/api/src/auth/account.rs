@@ -46,7 +46,7 @@ pub(super) async fn caller(accounts: &Accounts, check: &CredentialCheck<'_>) -> 
     Ok(caller)
 }
 
-fn api_error(error: &AccountError) -> ApiError {
+pub(super) fn api_error(error: &AccountError) -> ApiError {
     match error {
         AccountError::Unknown(text) => ApiError::framework(401, text.as_str()),
         AccountError::Unavailable(cause) => {

@@ -8,12 +8,13 @@ pub(crate) mod person;
 mod scope;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use assisted_auth::oidc::{OidcError, Provider};
 use assisted_auth::password::HashError;
 use assisted_auth::users::Authenticated;
 use assisted_auth::{
-    Accounts, AccountsError, Caller, InstallerTokens, KeyError, Kind, Observer, UserError, Users, Verifier,
+    Accounts, AccountsError, Caller, InstallerTokens, KeyError, Kind, UserError, Users, Verifier,
 };
 use assisted_config::{AuthType, Settings};
 use assisted_service::Service;
@@ -46,7 +47,7 @@ pub(crate) enum Auth {
     /// By what the agent-based installer has given out.
     Installer(Box<InstallerTokens>),
     /// By what an account service has given out.
-    Accounts(Box<Accounts>),
+    Accounts(Arc<Accounts>),
 }
 
 /// What tokens are verified by: those of agents, of URLs and of people.
@@ -91,9 +92,8 @@ impl Auth {
                 return Ok(Self::Installer(Box::new(InstallerTokens::new(&settings.ec_public_key_pem)?)));
             }
             AuthType::Rhsso => {
-                let metrics = service.metrics().clone();
-                let observed: Observer = Box::new(move |name, took| metrics.operation(name, took));
-                return Ok(Self::Accounts(Box::new(Accounts::new(all)?.observed(observed))));
+                let accounts = service.access().accounts().ok_or(AccountsError::NoClient)?;
+                return Ok(Self::Accounts(Arc::clone(accounts)));
             }
         };
         if settings.agent_tokens_unscoped {

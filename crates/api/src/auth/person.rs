@@ -5,9 +5,10 @@ use assisted_auth::{Caller, PersonRole, TokenResource, person};
 use assisted_service::Service;
 use assisted_wire::id::ClusterId;
 use assisted_wire::operation::{Method, Operation, Security};
+use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::{PathParams, not_found, scope};
+use super::{PathParams, account, not_found, scope};
 use crate::error::ApiError;
 
 /// The caller that somebody is for an operation.
@@ -46,7 +47,7 @@ pub(super) async fn admit(
     Ok(caller)
 }
 
-/// Whether a caller may see, or change, a resource. An infra-env may be changed by the owner of its cluster, too.
+/// Whether a caller may see, or change, a resource. An infra-env may be changed by whoever may change its cluster, too.
 pub(super) async fn may_use(
     service: &Service,
     caller: &Caller,
@@ -67,7 +68,24 @@ pub(super) async fn may_use(
             return Ok(());
         }
     }
+    if let Some(cluster) = standing.cluster_id
+        && Box::pin(may_by_subscription(service, caller, cluster)).await?
+    {
+        return Ok(());
+    }
     if sees { Err(ApiError::framework(403, "Unauthorized to manipulate object")) } else { Err(not_found()) }
+}
+
+/// Whether an account service lets a caller change a cluster that somebody else owns.
+async fn may_by_subscription(
+    service: &Service,
+    caller: &Caller,
+    cluster_id: ClusterId,
+) -> Result<bool, ApiError> {
+    let Some(accounts) = service.access().accounts().filter(|_| !caller.read_only) else { return Ok(false) };
+    let Some(subscription) = service.access().subscription_of(cluster_id).await? else { return Ok(false) };
+    let allowed = accounts.may_update(&caller.user_name, &subscription, Timestamp::now()).await;
+    allowed.map_err(|error| account::api_error(&error))
 }
 
 /// Whether a caller may name a cluster in a body, to have something bound to it.

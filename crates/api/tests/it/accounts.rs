@@ -24,6 +24,10 @@ struct World {
 
 impl World {
     async fn new(tenancy: bool) -> Self {
+        Self::with(|settings| settings.accounts.org_tenancy = tenancy).await
+    }
+
+    async fn with(change: impl FnOnce(&mut Settings)) -> Self {
         let provider = IdentityProvider::start("assisted", "service-secret");
         let mut settings = Settings::default();
         settings.auth.auth_type = AuthType::Rhsso;
@@ -36,7 +40,7 @@ impl World {
         accounts.ocm_service_client_id = "assisted".to_owned();
         accounts.ocm_service_client_secret = "service-secret".into();
         accounts.admin_users = vec!["root".to_owned()];
-        accounts.org_tenancy = tenancy;
+        change(&mut settings);
         for user in ["ann", "bob"] {
             provider.add_account(&pull_secret(user).1, user);
         }
@@ -63,6 +67,25 @@ impl World {
 
     async fn user(&self, method: Method, path: &str, token: &str, body: Option<Value>) -> (u16, Value) {
         self.ask(method, path, ("Authorization", &format!("bearer {token}")), body).await
+    }
+
+    async fn cluster(&self, token: &str, user: &str) -> (u16, Value) {
+        let body = json!({"name": "one", "openshift_version": "4.22", "pull_secret": pull_secret(user).0});
+        self.user(Method::POST, "/v2/clusters", token, Some(body)).await
+    }
+
+    /// A cluster, its path and the name of its subscription.
+    async fn subscribed(&self, token: &str, user: &str) -> (Value, String, String) {
+        let (status, made) = self.cluster(token, user).await;
+        assert_eq!(status, 201, "{made}");
+        let text = |name: &str| made[name].as_str().unwrap().to_owned();
+        let (path, subscription) = (format!("/v2/clusters/{}", text("id")), text("ams_subscription_id"));
+        (made, path, subscription)
+    }
+
+    /// What the account service keeps under a name; null: nothing.
+    fn kept(&self, subscription: &str) -> Value {
+        self.provider.subscriptions().remove(subscription).unwrap_or_default()
     }
 
     async fn infra_env(&self, token: &str, user: &str) -> Value {
@@ -220,5 +243,141 @@ async fn the_address_of_an_image_is_signed_for_hours() {
         .await;
     let fresh = token(&json!({"download_url": fresh["url"]}));
     assert_eq!(world.ask(Method::GET, &path(&one), ("Image-Token", &fresh), None).await.0, 200);
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn the_account_service_keeps_a_subscription_of_each_cluster() {
+    let world = World::new(false).await;
+    let ann = world.token("ann", "blue");
+    let (made, path, id) = world.subscribed(&ann, "ann").await;
+    let expected = json!({
+        "id": id, "status": "Reserved", "cluster_id": made["id"], "display_name": "one", "creator": "ann",
+    });
+    assert_eq!(world.kept(&id), expected);
+    let (_, read) = world.user(Method::GET, &path, &ann, None).await;
+    assert_eq!(read["ams_subscription_id"], json!(id));
+    for (ids, expected) in [(format!("{id},unknown"), 1), ("unknown".to_owned(), 0)] {
+        let path = format!("/v2/clusters?ams_subscription_ids={ids}");
+        let (_, list) = world.user(Method::GET, &path, &ann, None).await;
+        assert_eq!(list.as_array().unwrap().len(), expected, "{ids}");
+    }
+
+    // Its name follows that of the cluster, and the cluster's is changed with it or not at all.
+    let rename = |name: &str| Some(json!({"name": name}));
+    assert_eq!(world.user(Method::PATCH, &path, &ann, rename("two")).await.0, 201);
+    assert_eq!(world.kept(&id)["display_name"], json!("two"));
+    let asked = || world.provider.asked(&format!("/api/accounts_mgmt/v1/subscriptions/{id}"));
+    let before = asked();
+    assert_eq!(world.user(Method::PATCH, &path, &ann, rename("two")).await.0, 201);
+    assert_eq!(asked(), before, "it has that name already");
+    for refusal in [401, 403, 404, 500] {
+        world.provider.refuse_subscriptions(Some(refusal));
+        let (status, body) = world.user(Method::PATCH, &path, &ann, rename("three")).await;
+        assert_eq!(status, refusal, "{body}");
+        world.provider.refuse_subscriptions(None);
+        let (_, read) = world.user(Method::GET, &path, &ann, None).await;
+        assert_eq!((&read["name"], &world.kept(&id)["display_name"]), (&json!("two"), &json!("two")));
+    }
+
+    // What was never installed ends with its cluster.
+    world.provider.refuse_subscriptions(Some(400));
+    let (status, body) = world.user(Method::DELETE, &path, &ann, None).await;
+    assert_eq!(status, 500, "{body}");
+    world.provider.refuse_subscriptions(None);
+    assert_eq!(world.user(Method::GET, &path, &ann, None).await.0, 200, "nothing was changed");
+    assert_eq!(world.user(Method::DELETE, &path, &ann, None).await.0, 204);
+    assert!(world.kept(&id).is_null());
+    let (_, path, used) = world.subscribed(&ann, "ann").await;
+    world.provider.activate(&used);
+    assert_eq!(world.user(Method::DELETE, &path, &ann, None).await.0, 204);
+    assert_eq!(world.kept(&used)["status"], json!("Active"));
+    let (_, path, lost) = world.subscribed(&ann, "ann").await;
+    world.provider.lose_subscription(&lost);
+    assert_eq!(world.user(Method::DELETE, &path, &ann, None).await.0, 204);
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn there_is_no_cluster_without_a_subscription() {
+    let world = World::new(false).await;
+    let ann = world.token("ann", "blue");
+    for refusal in [400, 403, 500] {
+        world.provider.refuse_subscriptions(Some(refusal));
+        let (status, body) = world.cluster(&ann, "ann").await;
+        let told = format!(
+            "failed to integrate with AMS on cluster registration: the account service answers with status {refusal}"
+        );
+        assert!(status == 500 && body["reason"].as_str().unwrap().ends_with(&told), "{status} {body}");
+    }
+    let (_, list) = world.user(Method::GET, "/v2/clusters", &ann, None).await;
+    assert_eq!(list, json!([]));
+    assert!(world.provider.subscriptions().is_empty());
+    // Those that are installed elsewhere have none.
+    world.provider.refuse_subscriptions(None);
+    let existing =
+        json!({"name": "i", "api_vip_dnsname": "api.i.example.com", "openshift_cluster_id": Uuid::new_v4()});
+    let (status, made) = world.user(Method::POST, "/v2/clusters/import", &ann, Some(existing)).await;
+    assert_eq!((status, made.get("ams_subscription_id")), (201, None), "{made}");
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_right_to_a_subscription_is_one_to_its_cluster() {
+    for tenancy in [false, true] {
+        let world = World::new(tenancy).await;
+        let (ann, bob) = (world.token("ann", "blue"), world.token("bob", "blue"));
+        let (_, path, id) = world.subscribed(&ann, "ann").await;
+        let (_, _, other) = world.subscribed(&ann, "ann").await;
+        let rename = || Some(json!({"name": "two"}));
+        let refused = if tenancy { 403 } else { 404 };
+        world.provider.let_change("bob", &other);
+        assert_eq!(world.user(Method::PATCH, &path, &bob, rename()).await.0, refused);
+        world.provider.let_change("bob", &id);
+        let (status, body) = world.user(Method::PATCH, &path, &bob, rename()).await;
+        assert_eq!(status, if tenancy { 201 } else { refused }, "{body}");
+        world.server.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn organisations_have_what_they_are_granted() {
+    let world = World::with(|settings| settings.accounts.org_feature_gates = true).await;
+    let (ann, bob) = (world.token("ann", "blue"), world.token("bob", "red"));
+    world.provider.add_to("o-1", "ann");
+    world.provider.grant("o-1", "bare_metal_installer_soft_timeouts");
+    let (made, path, _) = world.subscribed(&ann, "ann").await;
+    assert_eq!(made["org_soft_timeouts_enabled"], json!(true));
+    // He has an account in no organisation.
+    let (made, _, _) = world.subscribed(&bob, "bob").await;
+    assert_eq!(made.get("org_soft_timeouts_enabled"), None, "{made}");
+
+    let path = format!("{path}/ignored-validations");
+    let told = json!("the capability to ignore validations is not available");
+    let wanted = json!({"host-validation-ids": "[\"ntp-synced\"]", "cluster-validation-ids": ""});
+    for (method, body) in [(Method::GET, None), (Method::PUT, Some(wanted.clone()))] {
+        let (status, answer) = world.user(method, &path, &ann, body).await;
+        assert_eq!((status, &answer["reason"]), (400, &told), "{answer}");
+    }
+    world.provider.grant("o-1", "ignore_validations");
+    let (status, answer) = world.user(Method::PUT, &path, &ann, Some(wanted)).await;
+    assert!((200..300).contains(&status), "{status} {answer}");
+    assert_eq!(world.user(Method::GET, &path, &ann, None).await.0, 200);
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn everything_a_silent_account_service_is_not_waited_for_for_long() {
+    let world = World::new(false).await;
+    let ann = world.token("ann", "blue");
+    let (_, path, id) = world.subscribed(&ann, "ann").await;
+    world.provider.stall_subscriptions(true);
+    let (status, body) = world.user(Method::PATCH, &path, &ann, Some(json!({"name": "two"}))).await;
+    assert_eq!(status, 503, "{body}");
+    // Reading is tried more often than changing.
+    assert_eq!(world.user(Method::DELETE, &path, &ann, None).await.0, 500);
+    world.provider.stall_subscriptions(false);
+    let (_, read) = world.user(Method::GET, &path, &ann, None).await;
+    assert_eq!((&read["name"], &world.kept(&id)["display_name"]), (&json!("one"), &json!("one")));
     world.server.stop().await;
 }

@@ -3,6 +3,7 @@
 
 mod claims;
 mod ocm;
+mod subscription;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +21,9 @@ use crate::jwks::{KeySetError, Keys, SignatureError};
 use crate::known::Known;
 use crate::{Caller, Kind};
 use claims::Claims;
-pub use ocm::Observer;
 use ocm::Ocm;
+pub use ocm::{AskError, Observer};
+pub use subscription::SubscriptionChange;
 
 /// How long an answer of the account service holds.
 const KNOWN_FOR: SignedDuration = SignedDuration::from_mins(10);
@@ -31,6 +33,25 @@ const KEYS_PAUSE: Duration = Duration::from_secs(60);
 
 /// The capability of those who may look at everything.
 const READS_ALL: &str = "bare_metal_installer_admin";
+
+/// What an organisation may be granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capability {
+    /// Time limits of installations that only warn.
+    SoftTimeouts,
+    /// Validations that are ignored.
+    IgnoreValidations,
+}
+
+impl Capability {
+    /// As the account service calls it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::SoftTimeouts => "bare_metal_installer_soft_timeouts",
+            Self::IgnoreValidations => "ignore_validations",
+        }
+    }
+}
 
 /// Settings with which no account can be known.
 #[derive(Debug, thiserror::Error)]
@@ -82,6 +103,8 @@ pub struct Accounts {
     ocm: Ocm,
     admins: Vec<String>,
     tenancy: bool,
+    /// Whether organisations have only the capabilities that the account service tells of.
+    feature_gates: bool,
     /// By user name.
     roles: Known<Role>,
     /// By user name.
@@ -124,6 +147,7 @@ impl Accounts {
             ocm,
             admins: given.admin_users.clone(),
             tenancy: given.org_tenancy,
+            feature_gates: given.org_feature_gates,
             roles: Known::default(),
             rights: Known::default(),
             agents: Known::default(),
@@ -199,6 +223,41 @@ impl Accounts {
         // Kept from the first answer on: a right that was taken away ends, however often it is used.
         self.rights.keep(user_name, allowed, until(now));
         Ok(allowed)
+    }
+
+    /// Whether somebody who does not own a cluster may change it, by a right to its subscription. There are such rights where
+    /// organisations share what they have (service-api §14.4).
+    ///
+    /// # Errors
+    ///
+    /// Nobody can say.
+    pub async fn may_update(
+        &self,
+        user_name: &str,
+        subscription: &str,
+        now: Timestamp,
+    ) -> Result<bool, AccountError> {
+        if !self.tenancy {
+            return Ok(false);
+        }
+        self.ocm.may_update(user_name, subscription, now).await
+    }
+
+    /// Whether the organisation of an account has a capability: each has, unless the settings leave it to the account service.
+    ///
+    /// # Errors
+    ///
+    /// Nobody can say.
+    pub async fn has_capability(
+        &self,
+        user_name: &str,
+        capability: Capability,
+        now: Timestamp,
+    ) -> Result<bool, AccountError> {
+        if !self.feature_gates {
+            return Ok(true);
+        }
+        self.ocm.is_organisation_capable(user_name, capability.name(), now).await
     }
 
     async fn role(&self, user_name: &str, now: Timestamp) -> Result<Role, AccountError> {

@@ -7,3 +7,4 @@ pub mod host;
 pub mod install;
 pub mod measure;
 pub mod refresh;
+pub mod subscription;

@@ -5,7 +5,7 @@ use assisted_wire::host::HostValidationId;
 use jiff::Timestamp;
 
 use crate::decide::cluster::lost_builds;
-use crate::decide::host;
+use crate::decide::{host, subscription};
 use crate::model::action::Action;
 use crate::model::decision::{self, Decision};
 use crate::model::event::NewEvent;
@@ -131,6 +131,7 @@ impl<'f> WorkingCopy<'f> {
 
     fn finish(mut self, next_check: Option<Timestamp>) -> Decision {
         self.actions.extend(dns_records_asked_for(self.before, &self.facts));
+        self.actions.extend(subscription::asked_for(self.before, &self.facts));
         let Self { before, facts, events, actions, problems, .. } = self;
         let hosts = before.hosts.iter().filter(|host| takes_part(host)).zip(facts.hosts);
         let hosts = hosts.filter_map(|(before, after)| decision::change(before, after, facts.now)).collect();

@@ -22,6 +22,10 @@ pub enum Action {
     CreateDnsRecords { cluster_id: ClusterId, attempt: Attempt },
     /// Delete the DNS records that were made for a cluster.
     DeleteDnsRecords { cluster_id: ClusterId },
+    /// Tell the account service what became of a cluster of which it keeps a subscription.
+    ///
+    /// Its outcome comes back through [`crate::decide::subscription::told`], with the attempt that is named here.
+    UpdateSubscription { cluster_id: ClusterId, attempt: Attempt, update: SubscriptionUpdate },
     /// Delete all that was generated for a cluster: everything stored for it but users' manifests, their marks, and
     /// logs.
     DeleteGenerated { cluster_id: ClusterId },
@@ -38,6 +42,7 @@ impl Action {
             Self::Generate { .. } => "generate",
             Self::CreateDnsRecords { .. } => "create_dns_records",
             Self::DeleteDnsRecords { .. } => "delete_dns_records",
+            Self::UpdateSubscription { .. } => "update_subscription",
             Self::DeleteGenerated { .. } => "delete_generated",
             Self::DeleteLogs { .. } => "delete_logs",
             Self::DeleteCluster { .. } => "delete_cluster",
@@ -50,11 +55,27 @@ impl Action {
             Self::Generate { cluster_id, .. }
             | Self::CreateDnsRecords { cluster_id, .. }
             | Self::DeleteDnsRecords { cluster_id }
+            | Self::UpdateSubscription { cluster_id, .. }
             | Self::DeleteGenerated { cluster_id }
             | Self::DeleteLogs { cluster_id }
             | Self::DeleteCluster { cluster_id } => *cluster_id,
         }
     }
+}
+
+/// What the account service is told while an installation ends (service-api §14.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SubscriptionUpdate {
+    /// The address of the cluster's console.
+    ConsoleUrl,
+    /// The cluster is installed.
+    Active,
+}
+
+impl SubscriptionUpdate {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [Self; 2] = [Self::ConsoleUrl, Self::Active];
 }
 
 /// One attempt to install a cluster, by its beginning: an outcome that belongs to another attempt is stale.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::action::Attempt;
 use crate::model::layering::LayeringRecord;
 use crate::model::object_key::ObjectKey;
+use crate::model::subscription::SubscriptionRecord;
 
 /// A cluster as it is stored: what the API shows, and what it never shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,6 +73,9 @@ pub struct ClusterRecord {
     /// What is kept of image mode at installation.
     #[serde(default, skip_serializing_if = "LayeringRecord::is_empty")]
     pub layering: LayeringRecord,
+    /// What the account service was told of the cluster.
+    #[serde(default, skip_serializing_if = "SubscriptionRecord::is_empty")]
+    pub subscription: SubscriptionRecord,
 }
 
 impl ClusterRecord {

@@ -18,4 +18,5 @@ pub mod outcome;
 pub mod refusal;
 pub mod refusal_with_events;
 pub mod report;
+pub mod subscription;
 pub mod topology;

@@ -11,6 +11,8 @@ use std::fmt;
 pub enum RefusalKind {
     /// The request contradicts a rule.
     Invalid,
+    /// Somebody is not known to whom the request leads.
+    Unauthorized,
     /// The caller may not do this.
     Forbidden,
     /// The object does not exist.

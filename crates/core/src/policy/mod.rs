@@ -69,6 +69,8 @@ part! {
         authenticated: bool = false;
         /// Who drives the installation: `assisted-installer` or `agent-installer`.
         install_invoker: String = "assisted-installer".to_owned();
+        /// Whether an account service keeps subscriptions of clusters.
+        subscriptions: bool = false;
         /// Whether installations are only simulated.
         simulated: bool = false;
         /// Whether objects of a hub describe clusters, and its controllers follow their nodes.

@@ -91,7 +91,9 @@ async fn what_a_cluster_is_comes_with_it() {
     );
 
     assert_eq!(read(4).await.cluster.record.cluster.status_info, "");
-    assert_eq!(read(2).await.cluster.record.cluster.ams_subscription_id, None);
+    let subscription = read(2).await.cluster.record.cluster.ams_subscription_id;
+    assert_eq!(subscription.as_deref(), Some("2KJxXxXxXxXxXxXxXxXxXxXxXxX"));
+    assert_eq!(read(3).await.cluster.record.cluster.ams_subscription_id, None);
     let six = read(6).await.cluster.record;
     assert_eq!(six.api_vip_lease, "lease { }");
     assert!(six.machine_network_cidr_updated_at.is_some());

@@ -10,17 +10,16 @@ use assisted_base::failpoint;
 use assisted_core::decide::dns::{awaits, deleted, made, noted, wanted};
 use assisted_core::model::action::Attempt;
 use assisted_core::model::cluster::ClusterRecord;
-use assisted_core::model::decision::Decision;
 use assisted_core::model::facts::Facts;
 use assisted_core::model::refusal::{Refusal, RefusalKind};
 use assisted_dns::{Change, DnsError, Record};
-use assisted_store::{Deleted, QueuedAction, Subject};
+use assisted_store::{Deleted, QueuedAction};
 use assisted_wire::id::ClusterId;
 use assisted_wire::network::DnsRecord;
 
 use super::Actions;
 use crate::Error;
-use crate::attempt::{AttemptError, Retries, final_error};
+use crate::attempt::final_error;
 use crate::dns::{of_wire, taken};
 
 /// So often what fails is tried; then the preparation has failed, or the records are left.
@@ -70,7 +69,7 @@ impl Actions {
             Err(RecordsError::Passing(reason)) => return Err(failed(&reason)),
             Err(RecordsError::Broken(error)) => return Err(error),
         };
-        self.decide_dns(id, Some(asked), |facts| made(facts, attempt, outcome.clone())).await
+        self.decide(id, Some(asked), |facts| made(facts, attempt, outcome.clone())).await
     }
 
     async fn make_records(
@@ -97,7 +96,7 @@ impl Actions {
         let all = [obsolete.as_slice(), wanted.as_slice()].concat();
         if all != cluster.dns_records {
             let note = |facts: &Facts| noted(facts, all.clone());
-            self.decide_dns(id, None, note).await.map_err(RecordsError::Broken)?;
+            self.decide(id, None, note).await.map_err(RecordsError::Broken)?;
         }
         let changes: Vec<_> = wanted
             .iter()
@@ -109,7 +108,7 @@ impl Actions {
             if matches!(error, DnsError::Taken { .. }) {
                 // Somebody was quicker: what they made must not be taken for this cluster's.
                 let note = |facts: &Facts| noted(facts, cluster.dns_records.clone());
-                self.decide_dns(id, None, note).await.map_err(RecordsError::Broken)?;
+                self.decide(id, None, note).await.map_err(RecordsError::Broken)?;
             }
             return Err(error.into());
         }
@@ -144,52 +143,7 @@ impl Actions {
             }
             Err(error) => return Err(failed(&chain(&error))),
         };
-        self.decide_dns(id, Some(asked), |facts| deleted(facts, &records, outcome.clone())).await
-    }
-
-    /// Has the domain decide, and writes what it wants, with the end of the action if that is given.
-    async fn decide_dns(
-        &self,
-        id: ClusterId,
-        ends: Option<&QueuedAction>,
-        decide: impl Fn(&Facts) -> Decision,
-    ) -> Result<(), Error> {
-        let mut tries = Retries::default();
-        loop {
-            match self.try_decide_dns(id, ends, &decide).await {
-                Ok(()) => return Ok(()),
-                // Whoever took it over commits its own outcome.
-                Err(AttemptError::Conflict(Subject::Actions(_))) => return Ok(()),
-                Err(AttemptError::Conflict(what)) => tries.again(what).await?,
-                Err(error) => return Err(final_error(error)),
-            }
-        }
-    }
-
-    async fn try_decide_dns(
-        &self,
-        id: ClusterId,
-        ends: Option<&QueuedAction>,
-        decide: &impl Fn(&Facts) -> Decision,
-    ) -> Result<(), AttemptError> {
-        let Some(mut work) = self.database.load_cluster(id, Deleted::Shown).await? else {
-            if let Some(asked) = ends {
-                self.finish_action(asked).await?;
-            }
-            return Ok(());
-        };
-        let decided = decide(&work.facts);
-        if work.cluster().is_some_and(|record| record.cluster.deleted_at.is_some()) {
-            // Nothing is due any more for a cluster that was deregistered.
-            work.merge(decided);
-        } else {
-            work.apply_and_mark(decided);
-        }
-        if let Some(asked) = ends {
-            work.batch.finish_action(asked);
-        }
-        work.commit(&self.database).await?;
-        Ok(())
+        self.decide(id, Some(asked), |facts| deleted(facts, &records, outcome.clone())).await
     }
 }
 

@@ -51,6 +51,10 @@ impl Actions {
             Ok(files) => self.keep_files(id, files).await,
             Err(error) => Err(error),
         };
+        let kept = match kept {
+            Ok(generated) => self.tell_cluster_id(&work.facts, generated).await,
+            Err(error) => Err(error),
+        };
         let outcome = match kept {
             Ok(generated) => Ok(generated),
             Err(GenerateError::Refused(reason)) => Err(reason),

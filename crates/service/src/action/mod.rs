@@ -1,4 +1,4 @@
-//! Does what the domain asks for outside: generates files, deletes them.
+//! Does what the domain asks for outside: generates files, deletes them, tells others.
 //!
 //! An action is asked for in the transaction of the change that wants it, and its outcome is written in the one that ends
 //! it. In between everything may die: the action is done again, by whoever takes it next.
@@ -6,19 +6,25 @@
 mod delete;
 mod dns;
 mod generate;
+mod subscription;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use assisted_auth::Accounts;
 use assisted_base::failpoint;
 use assisted_blob::Blob;
 use assisted_core::model::action::Action;
+use assisted_core::model::decision::Decision;
+use assisted_core::model::facts::Facts;
 use assisted_reconcile::{self as reconcile, Driver, Ending, Failure, Outcome, Policy, Status};
-use assisted_store::{Batch, QueuedAction, Subject, WriteError};
+use assisted_store::{Batch, Deleted, QueuedAction, Subject, WriteError};
+use assisted_wire::id::ClusterId;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
 use crate::Error;
+use crate::attempt::{AttemptError, Retries, final_error};
 use crate::database::Database;
 use crate::dns::Domains;
 use crate::error::passing;
@@ -85,6 +91,7 @@ struct Actions {
     blob: Blob,
     generator: Arc<dyn Generator>,
     dns: Arc<Domains>,
+    accounts: Option<Arc<Accounts>>,
 }
 
 /// The table of actions.
@@ -107,6 +114,7 @@ pub(crate) fn driver(
         blob: parts.blob.clone(),
         generator: Arc::clone(&parts.generator),
         dns: Arc::clone(&parts.dns),
+        accounts: parts.accounts.clone(),
     };
     let marks = MarkWatch::new(parts.database.reader().action_marks());
     let status = Arc::clone(&worker.status);
@@ -194,6 +202,9 @@ impl Actions {
             Action::DeleteDnsRecords { cluster_id } => {
                 return Box::pin(self.delete_dns_records(asked, cluster_id)).await;
             }
+            Action::UpdateSubscription { cluster_id, attempt, update } => {
+                return Box::pin(self.update_subscription(asked, cluster_id, attempt, update)).await;
+            }
             Action::DeleteGenerated { cluster_id } => self.delete_generated(cluster_id).await?,
             Action::DeleteLogs { cluster_id } => self.delete_logs(cluster_id).await?,
             Action::DeleteCluster { cluster_id } => return self.delete_cluster(asked, cluster_id).await,
@@ -214,5 +225,50 @@ impl Actions {
             Ok(()) | Err(WriteError::Conflict { what: Subject::Actions(_) }) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Has the domain decide, and writes what it wants, with the end of the action if that is given.
+    async fn decide(
+        &self,
+        id: ClusterId,
+        ends: Option<&QueuedAction>,
+        decide: impl Fn(&Facts) -> Decision,
+    ) -> Result<(), Error> {
+        let mut tries = Retries::default();
+        loop {
+            match self.try_decide(id, ends, &decide).await {
+                Ok(()) => return Ok(()),
+                // Whoever took it over commits its own outcome.
+                Err(AttemptError::Conflict(Subject::Actions(_))) => return Ok(()),
+                Err(AttemptError::Conflict(what)) => tries.again(what).await?,
+                Err(error) => return Err(final_error(error)),
+            }
+        }
+    }
+
+    async fn try_decide(
+        &self,
+        id: ClusterId,
+        ends: Option<&QueuedAction>,
+        decide: &impl Fn(&Facts) -> Decision,
+    ) -> Result<(), AttemptError> {
+        let Some(mut work) = self.database.load_cluster(id, Deleted::Shown).await? else {
+            if let Some(asked) = ends {
+                self.finish_action(asked).await?;
+            }
+            return Ok(());
+        };
+        let decided = decide(&work.facts);
+        if work.cluster().is_some_and(|record| record.cluster.deleted_at.is_some()) {
+            // Nothing is due any more for a cluster that was deregistered.
+            work.merge(decided);
+        } else {
+            work.apply_and_mark(decided);
+        }
+        if let Some(asked) = ends {
+            work.batch.finish_action(asked);
+        }
+        work.commit(&self.database).await?;
+        Ok(())
     }
 }

@@ -22,12 +22,13 @@ impl Clusters {
     ///
     /// # Errors
     ///
-    /// 404 when there is none, 409 while it is being installed.
+    /// 404 when there is none, 409 while it is being installed, 500 when an account service does not end its subscription.
     pub async fn deregister(&self, caller: &Caller, cluster_id: ClusterId) -> Result<(), Error> {
+        self.end_subscription(cluster_id).await?;
         attempt!(self.database, caller, self.try_deregister(caller, cluster_id))
     }
 
-    async fn try_deregister(&self, caller: &Caller, id: ClusterId) -> Result<(), AttemptError> {
+    pub(super) async fn try_deregister(&self, caller: &Caller, id: ClusterId) -> Result<(), AttemptError> {
         let mut work = self.database.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         self.deregister_loaded(work, id).await

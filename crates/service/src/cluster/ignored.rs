@@ -23,12 +23,13 @@ impl Clusters {
     ///
     /// # Errors
     ///
-    /// 404 when there is no such cluster.
+    /// 404 when there is no such cluster, 400 when the caller's organisation may not ignore any.
     pub async fn get_ignored_validations(
         &self,
-        _: &Caller,
+        caller: &Caller,
         cluster_id: ClusterId,
     ) -> Result<IgnoredValidations, Error> {
+        self.check_may_ignore(caller).await?;
         let stored =
             self.database.cached_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         Ok(response(&stored.record))
@@ -38,13 +39,15 @@ impl Clusters {
     ///
     /// # Errors
     ///
-    /// 500 when there is no such cluster, 400 in a wrong state or for validations that can't be ignored.
+    /// 500 when there is no such cluster, 400 in a wrong state, for validations that can't be ignored, or when the caller's organisation
+    /// may not ignore any.
     pub async fn set_ignored_validations(
         &self,
         caller: &Caller,
         cluster_id: ClusterId,
         params: IgnoredValidations,
     ) -> Result<IgnoredValidations, Error> {
+        self.check_may_ignore(caller).await?;
         attempt!(self.database, caller, self.try_set_ignored_validations(caller, cluster_id, &params))
     }
 

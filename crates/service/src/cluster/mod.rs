@@ -14,11 +14,13 @@ mod read;
 mod register;
 mod render;
 mod requirements;
+mod subscription;
 mod ui_settings;
 mod update;
 mod validation;
 pub(crate) use std::sync::Arc;
 
+use assisted_auth::Accounts;
 use assisted_blob::Blob;
 
 use crate::access::Access;
@@ -42,6 +44,7 @@ pub struct Clusters {
     available: Arc<AvailableVersions>,
     access: Access,
     dns: Arc<Domains>,
+    accounts: Option<Arc<Accounts>>,
     /// Held by requests that change a cluster.
     changes: Arc<KeyedMutex>,
 }
@@ -56,6 +59,7 @@ impl Clusters {
             available: Arc::clone(&parts.available),
             access: parts.access.clone(),
             dns: Arc::clone(&parts.dns),
+            accounts: parts.accounts.clone(),
             changes: Arc::default(),
         }
     }

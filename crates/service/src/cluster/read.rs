@@ -24,7 +24,7 @@ pub struct ListClusters {
     /// Deleted ones too; administrators only.
     pub get_unregistered_clusters: bool,
     pub openshift_cluster_id: Option<Uuid>,
-    /// Text form of the ids; unknown ones match nothing.
+    /// Unknown ones match nothing.
     pub ams_subscription_ids: Option<Vec<String>>,
     /// With their hosts.
     pub with_hosts: bool,
@@ -112,11 +112,10 @@ impl Clusters {
         let filter = ClusterFilter {
             deleted,
             openshift_cluster_id: query.openshift_cluster_id,
-            // What is no id matches nothing.
             ams_subscription_ids: query
                 .ams_subscription_ids
                 .as_ref()
-                .map(|ids| ids.iter().filter_map(|id| id.trim().parse().ok()).collect()),
+                .map(|ids| ids.iter().map(|id| id.trim().to_owned()).collect()),
             user_name,
             org_id,
             ..ClusterFilter::default()

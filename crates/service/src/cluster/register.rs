@@ -20,10 +20,24 @@ impl Clusters {
     ///
     /// # Errors
     ///
-    /// 400 with the first rule that the request breaks.
+    /// 400 with the first rule that the request breaks, 500 when an account service does not take the cluster.
     pub async fn register(&self, caller: &Caller, params: ClusterCreateParams) -> Result<Cluster, Error> {
-        let created = create(&params, &self.available.policy(), &self.new_cluster(caller))?;
-        let work = attempt!(self.database, caller, self.insert_cluster(caller, &created))?;
+        // On the heap: it may wait for the account service with a whole cluster in hand.
+        Box::pin(self.register_subscribed(caller, &params)).await
+    }
+
+    async fn register_subscribed(
+        &self,
+        caller: &Caller,
+        params: &ClusterCreateParams,
+    ) -> Result<Cluster, Error> {
+        let mut created = create(params, &self.available.policy(), &self.new_cluster(caller))?;
+        created.record.cluster.org_soft_timeouts_enabled = self.has_soft_timeouts(caller).await;
+        let mut work = attempt!(self.database, caller, self.insert_cluster(caller, &created))?;
+        let subscription = self.subscribed(caller, &created.record.cluster).await?;
+        if let Some(record) = &mut work.facts.cluster {
+            record.cluster.ams_subscription_id = subscription;
+        }
         Self::response(&work)
     }
 

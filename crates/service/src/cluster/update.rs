@@ -18,7 +18,7 @@ impl Clusters {
     /// # Errors
     ///
     /// 404 when there is none, 400 with the first rule that the request breaks, 409 in a wrong state, or when the names in a
-    /// managed domain are taken; 503 when its DNS server can't be asked.
+    /// managed domain are taken; 503 when its DNS server can't be asked, or an account service that is to be told its new name.
     pub async fn update(
         &self,
         caller: &Caller,
@@ -27,7 +27,7 @@ impl Clusters {
     ) -> Result<Cluster, Error> {
         // Of many at once all but one would decide in vain, again and again, until the last ones are refused.
         let _turn = self.changes.lock_soon(Some(cluster_id)).await;
-        let work = attempt!(self.database, caller, self.try_update(caller, cluster_id, &params))?;
+        let work = attempt!(self.database, caller, Box::pin(self.try_update(caller, cluster_id, &params)))?;
         Self::response(&work)
     }
 
@@ -50,6 +50,7 @@ impl Clusters {
         if params.name.is_some() || params.base_dns_domain.is_some() {
             self.dns.check(&updated.record).await?;
         }
+        self.rename_subscription(work.cluster(), &updated.record).await?;
         work.put_cluster(updated.record);
         work.events.extend(updated.events);
         if updated.reset_roles {

@@ -11,6 +11,7 @@ use assisted_core::model::facts::Facts;
 use assisted_core::model::host::HostKey;
 use assisted_service::generator::{Files, GenerateError, Generator, Payload, Simulation};
 use assisted_store::Deleted;
+use assisted_testkit::IdentityProvider;
 use assisted_wire::cluster::{ClusterStatus, InstallationPreparationStatus};
 use assisted_wire::id::ClusterId;
 use bytes::Bytes;
@@ -21,8 +22,11 @@ use serde_json::{Value, json};
 use crate::dns::Keeper;
 use crate::installation::Ready;
 use crate::lab::{Database, Lab, Time, eventually, on_both_engines};
+use crate::subscription;
 
 on_both_engines![some_steps_of_each_action, everything_at_each_step_of_each_action];
+
+const CA: &str = include_str!("../data/ca.pem");
 
 /// How often a step fails before it goes well: fewer times than an action is tried.
 const TIMES: u32 = 2;
@@ -38,16 +42,18 @@ enum Kind {
     Generate,
     CreateDnsRecords,
     DeleteDnsRecords,
+    UpdateSubscription,
     DeleteGenerated,
     DeleteLogs,
     DeleteCluster,
 }
 
 impl Kind {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Generate,
         Self::CreateDnsRecords,
         Self::DeleteDnsRecords,
+        Self::UpdateSubscription,
         Self::DeleteGenerated,
         Self::DeleteLogs,
         Self::DeleteCluster,
@@ -59,6 +65,7 @@ impl Kind {
             Action::Generate { .. } => Self::Generate,
             Action::CreateDnsRecords { .. } => Self::CreateDnsRecords,
             Action::DeleteDnsRecords { .. } => Self::DeleteDnsRecords,
+            Action::UpdateSubscription { .. } => Self::UpdateSubscription,
             Action::DeleteGenerated { .. } => Self::DeleteGenerated,
             Action::DeleteLogs { .. } => Self::DeleteLogs,
             Action::DeleteCluster { .. } => Self::DeleteCluster,
@@ -70,6 +77,7 @@ impl Kind {
             Self::Generate => "generate",
             Self::CreateDnsRecords => "create_dns_records",
             Self::DeleteDnsRecords => "delete_dns_records",
+            Self::UpdateSubscription => "update_subscription",
             Self::DeleteGenerated => "delete_generated",
             Self::DeleteLogs => "delete_logs",
             Self::DeleteCluster => "delete_cluster",
@@ -89,6 +97,7 @@ impl Kind {
             ],
             Self::CreateDnsRecords => &["look for names", "put records"],
             Self::DeleteDnsRecords => &["delete a record"],
+            Self::UpdateSubscription => &["tell the account service"],
             Self::DeleteGenerated => {
                 &["delete */generated/*/bootstrap.ign", "delete */generated/*/master-*.ign"]
             }
@@ -138,18 +147,25 @@ struct Place {
     lab: Lab,
     kind: Kind,
     keeper: Option<Keeper>,
+    accounts: Option<IdentityProvider>,
 }
 
 impl Place {
     async fn start(database: &Database, kind: Kind) -> Self {
         let time = Time::default();
         let keeper = matches!(kind, Kind::CreateDnsRecords | Kind::DeleteDnsRecords).then(Keeper::bind);
-        let lab = match &keeper {
-            Some(keeper) => Lab::with(database, time, |settings| keeper.set(settings)).await,
-            None if kind == Kind::Generate => Lab::generating(database, time, Arc::new(WithManifest)).await,
-            None => Lab::with(database, time, |_| {}).await,
+        let accounts = (kind == Kind::UpdateSubscription).then(subscription::start);
+        let lab = match (&keeper, &accounts) {
+            (Some(keeper), _) => Lab::with(database, time, |settings| keeper.set(settings)).await,
+            (None, Some(accounts)) => {
+                Lab::with(database, time, |settings| subscription::set(settings, accounts)).await
+            }
+            (None, None) if kind == Kind::Generate => {
+                Lab::generating(database, time, Arc::new(WithManifest)).await
+            }
+            (None, None) => Lab::with(database, time, |_| {}).await,
         };
-        Self { lab, kind, keeper }
+        Self { lab, kind, keeper, accounts }
     }
 
     /// Does an action once, with a step that fails; gives the steps that it had, and how often one failed.
@@ -167,6 +183,9 @@ impl Place {
     /// A cluster as it is when the action is asked for.
     async fn prepare(&self) -> Ready {
         let lab = &self.lab;
+        if self.kind == Kind::UpdateSubscription {
+            return Box::pin(self.prepare_to_complete()).await;
+        }
         let id = lab.single_node().await.id;
         if self.kind == Kind::DeleteCluster {
             self.leave_manifest(id).await;
@@ -189,7 +208,10 @@ impl Place {
                 lab.install(id).await;
                 self.until_done(id).await;
             }
-            Kind::DeleteDnsRecords | Kind::DeleteGenerated | Kind::DeleteCluster => {
+            Kind::DeleteDnsRecords
+            | Kind::UpdateSubscription
+            | Kind::DeleteGenerated
+            | Kind::DeleteCluster => {
                 self.leave_manifest(id).await;
                 lab.install_at(&ready).await;
                 lab.until_idle(id).await;
@@ -197,6 +219,28 @@ impl Place {
                 lab.service.clusters().cancel_installation(&lab.caller, id).await.unwrap();
             }
         }
+        ready
+    }
+
+    /// A cluster that lacks but its final kubeconfig; the account service knows its console.
+    async fn prepare_to_complete(&self) -> Ready {
+        let lab = &self.lab;
+        let ready = lab.ready().await;
+        lab.install_at(&ready).await;
+        for host in &ready.hosts {
+            lab.all_stages(*host).await;
+        }
+        lab.until_status(ready.id, ClusterStatus::Finalizing).await;
+        let clusters = lab.service.clusters();
+        for operator in clusters.list_operators(&lab.caller, ready.id, None).await.unwrap().0 {
+            let report = json!({"name": operator.name, "status": "available", "status_info": "fine"});
+            let report = serde_json::from_value(report).unwrap();
+            clusters.report_monitored_operator_status(&lab.caller, ready.id, report).await.unwrap();
+        }
+        self.until_done(ready.id).await;
+        let kept = subscription::kept(lab, self.accounts.as_ref().unwrap(), ready.id).await;
+        assert_eq!(kept["console_url"], json!("https://console-openshift-console.apps.c.example.com"));
+        assert_eq!(kept["status"], json!("Reserved"));
         ready
     }
 
@@ -229,6 +273,9 @@ impl Place {
                     if cluster.status == ClusterStatus::Installing { Ok(()) } else { Err(seen) }
                 })
                 .await;
+            }
+            Kind::UpdateSubscription => {
+                lab.service.files().upload_cluster_ingress_cert(&lab.caller, id, CA).await.unwrap();
             }
             Kind::DeleteDnsRecords | Kind::DeleteGenerated => {
                 lab.service.clusters().reset(&lab.caller, id).await.unwrap();
@@ -313,6 +360,12 @@ impl Place {
                 assert!(self.records().await.is_empty());
                 assert!(lab.get_cluster(id).await.dns_records.is_empty());
                 assert_eq!(told("dns_records_deleted").await, 1);
+            }
+            Kind::UpdateSubscription => {
+                lab.until_status(id, ClusterStatus::Installed).await;
+                let kept = subscription::kept(lab, self.accounts.as_ref().unwrap(), id).await;
+                assert_eq!(kept["status"], json!("Active"));
+                assert_eq!(told("cluster_installation_completed").await, 1);
             }
             Kind::DeleteGenerated => {
                 let expected = [

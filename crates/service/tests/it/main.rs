@@ -36,5 +36,6 @@ mod silence;
 mod simulation;
 mod stages;
 mod stream;
+mod subscription;
 mod upload;
 mod work;

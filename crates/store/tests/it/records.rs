@@ -179,7 +179,7 @@ async fn clusters_are_filtered(database: Database) {
     clusters[2].cluster.user_name = "ann".to_owned();
     clusters[2].cluster.org_id = "org".to_owned();
     clusters[3].cluster.openshift_cluster_id = Some(Uuid::new_v4());
-    clusters[4].cluster.ams_subscription_id = Some(Uuid::new_v4());
+    clusters[4].cluster.ams_subscription_id = Some("2KJx".to_owned());
     clusters[0].object_key = Some(ObjectKey::new("site", "a"));
     clusters[1].object_key = Some(ObjectKey::new("site", "b"));
     let mut batch = Batch::new();
@@ -189,7 +189,10 @@ async fn clusters_are_filtered(database: Database) {
     store.write(batch).await.unwrap();
 
     let any = ClusterFilter::default();
-    let ams = |ids: Vec<Uuid>| ClusterFilter { ams_subscription_ids: Some(ids), ..any.clone() };
+    let ams = |ids: &[&str]| ClusterFilter {
+        ams_subscription_ids: Some(ids.iter().map(|id| (*id).to_owned()).collect()),
+        ..any.clone()
+    };
     let cases = [
         (any.clone(), "c4 c3 c2 c1 c0"),
         (ClusterFilter { user_name: Some("ann".to_owned()), ..any.clone() }, "c2 c1"),
@@ -206,9 +209,9 @@ async fn clusters_are_filtered(database: Database) {
             ClusterFilter { openshift_cluster_id: clusters[3].cluster.openshift_cluster_id, ..any.clone() },
             "c3",
         ),
-        (ams(vec![Uuid::new_v4(), clusters[4].cluster.ams_subscription_id.unwrap(), Uuid::new_v4()]), "c4"),
-        (ams(vec![Uuid::new_v4()]), ""),
-        (ams(Vec::new()), ""),
+        (ams(&["2KJ", "2KJx", "2KJxy"]), "c4"),
+        (ams(&["2kjx"]), ""),
+        (ams(&[]), ""),
         (ClusterFilter { has_object: true, ..any.clone() }, "c1 c0"),
         (ClusterFilter { object: Some(ObjectKey::new("site", "b")), ..any.clone() }, "c1"),
         (ClusterFilter { object: Some(ObjectKey::new("other", "b")), ..any.clone() }, ""),

@@ -14,10 +14,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::support::{Database, on_both};
 
-on_both! { opens_schema_1, opens_schema_2, opens_schema_3, opens_schema_4, opens_schema_5, opens_schema_6, opens_schema_7, opens_schema_8, refuses_a_newer_schema, refuses_the_tables_of_others, opens_twice_at_once, }
+on_both! { opens_schema_1, opens_schema_2, opens_schema_3, opens_schema_4, opens_schema_5, opens_schema_6, opens_schema_7, opens_schema_8, opens_schema_9, refuses_a_newer_schema, refuses_the_tables_of_others, opens_twice_at_once, }
 
 /// Schema and rows as each version left them.
-const VERSIONS: [(&str, &str); 8] = [
+const VERSIONS: [(&str, &str); 9] = [
     (include_str!("../../migrations/1.sql"), include_str!("../fixtures/schema-1.sql")),
     (include_str!("../../migrations/2.sql"), include_str!("../fixtures/schema-2.sql")),
     (include_str!("../../migrations/3.sql"), include_str!("../fixtures/schema-3.sql")),
@@ -26,6 +26,7 @@ const VERSIONS: [(&str, &str); 8] = [
     (include_str!("../../migrations/6.sql"), include_str!("../fixtures/schema-6.sql")),
     (include_str!("../../migrations/7.sql"), include_str!("../fixtures/schema-7.sql")),
     (include_str!("../../migrations/8.sql"), include_str!("../fixtures/schema-8.sql")),
+    (include_str!("../../migrations/9.sql"), include_str!("../fixtures/schema-9.sql")),
 ];
 
 async fn opens_schema_1(database: Database) {
@@ -91,6 +92,21 @@ async fn opens_schema_8(database: Database) {
     assert_eq!(store.outbox_state(Sink::Webhook).await.unwrap().aside, 0);
 }
 
+async fn opens_schema_9(database: Database) {
+    let store = opens(&database, 9).await;
+    let gone: ClusterId = "44444444-4444-4444-8444-444444444444".parse().unwrap();
+    let ids = Some(vec!["2KJxXxXxXxXxXxXxXxXxXxXxXxX".to_owned()]);
+    let filter = ClusterFilter {
+        deleted: Deleted::Shown,
+        ams_subscription_ids: ids.clone(),
+        ..ClusterFilter::default()
+    };
+    let found = store.clusters(&filter).await.unwrap();
+    assert_eq!((found.len(), found[0].record.cluster.id), (1, gone));
+    let hidden = ClusterFilter { ams_subscription_ids: ids, ..ClusterFilter::default() };
+    assert!(store.clusters(&hidden).await.unwrap().is_empty());
+}
+
 /// Makes a database of an earlier version with its rows.
 pub async fn migrate_to(database: &Database, version: usize) {
     let versions = "create table schema_versions (version bigint primary key, applied_at bigint not null)";
@@ -136,7 +152,7 @@ async fn refuses_a_newer_schema(database: Database) {
     drop(database.open().await);
     database.execute("insert into schema_versions values (1000, 1)").await;
     let error = Store::open(&database.address).await.unwrap_err();
-    assert!(matches!(error, OpenError::NewerSchema { found: 1000, known: 8 }), "{error}");
+    assert!(matches!(error, OpenError::NewerSchema { found: 1000, known: 9 }), "{error}");
     assert!(error.to_string().contains("newer program"), "{error}");
 }
 

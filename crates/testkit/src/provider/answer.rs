@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Collected, Full};
 use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
-use hyper::{Request, Response};
+use hyper::{Method, Request, Response};
 use reqwest::Url;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -21,6 +21,9 @@ type Answer = Response<Full<Bytes>>;
 pub(super) async fn answer(state: &Mutex<State>, request: Request<Incoming>) -> Answer {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
+    if is_stalled(state, head.uri.path()) {
+        return std::future::pending().await;
+    }
     let mut state = state.lock().unwrap();
     let path = head.uri.path().to_owned();
     state.asked.push(path.clone());
@@ -34,8 +37,16 @@ pub(super) async fn answer(state: &Mutex<State>, request: Request<Incoming>) -> 
         "/authorize" => state.authorize(&form(head.uri.query().unwrap_or_default().as_bytes())),
         "/device" => state.device(),
         "/token" => state.exchange(&form(&body), authorization),
-        _ => state.account(&path, &serde_json::from_slice(&body).unwrap_or_default()),
+        _ if authorization != Some("Bearer account-token") => status(401, &json!({"reason": "no token"})),
+        "/api/accounts_mgmt/v1/accounts" => {
+            state.members(&form(head.uri.query().unwrap_or_default().as_bytes()))
+        }
+        _ => state.account(&head.method, &path, &serde_json::from_slice(&body).unwrap_or_default()),
     }
+}
+
+fn is_stalled(state: &Mutex<State>, path: &str) -> bool {
+    state.lock().unwrap().stalled && path.contains("/subscriptions/")
 }
 
 impl State {
@@ -158,7 +169,7 @@ impl State {
     }
 
     /// The account service.
-    fn account(&self, path: &str, asked: &Value) -> Answer {
+    fn account(&mut self, method: &Method, path: &str, asked: &Value) -> Answer {
         let user = asked["account_username"].as_str().unwrap_or_default();
         match path {
             "/api/accounts_mgmt/v1/token_authorization" => {
@@ -172,12 +183,82 @@ impl State {
                 }
             }
             "/api/authorizations/v1/access_review" => {
-                status(200, &json!({"allowed": !self.barred.contains(user)}))
+                let allowed = match asked["resource_type"].as_str() {
+                    Some("BareMetalCluster") => !self.barred.contains(user),
+                    Some("Subscription") => {
+                        let id = asked["subscription_id"].as_str().unwrap_or_default();
+                        asked["action"] == "update"
+                            && self.editors.contains(&(user.to_owned(), id.to_owned()))
+                    }
+                    _ => false,
+                };
+                status(200, &json!({"allowed": allowed}))
             }
             "/api/authorizations/v1/capability_review" => {
-                status(200, &json!({"result": self.reading.contains(user).to_string()}))
+                let capability = asked["capability"].as_str().unwrap_or_default().to_owned();
+                let has = match (asked["type"].as_str(), asked["organization_id"].as_str()) {
+                    (Some("Account"), _) => self.reading.contains(user),
+                    (Some("Organization"), Some(id)) => self.granted.contains(&(id.to_owned(), capability)),
+                    _ => false,
+                };
+                status(200, &json!({"result": has.to_string()}))
             }
-            _ => status(404, &json!({})),
+            "/api/accounts_mgmt/v1/cluster_authorizations" => self.subscribe(user, asked),
+            _ => match path.strip_prefix("/api/accounts_mgmt/v1/subscriptions/") {
+                Some(id) => self.subscription(method, id, asked),
+                None => status(404, &json!({})),
+            },
+        }
+    }
+
+    /// The accounts that a search finds, which is by user name alone.
+    fn members(&self, asked: &HashMap<String, String>) -> Answer {
+        let search = asked.get("search").map(String::as_str).unwrap_or_default();
+        let name = search.strip_prefix("username='").and_then(|rest| rest.strip_suffix('\''));
+        let found = name.and_then(|name| self.organisations.get(&name.replace("''", "'")));
+        let items: Vec<_> = found.iter().map(|id| json!({"organization": {"id": id}})).collect();
+        status(200, &json!({"items": items}))
+    }
+
+    fn subscribe(&mut self, user: &str, asked: &Value) -> Answer {
+        if let Some(refusal) = self.refusal {
+            return status(refusal, &json!({"reason": "refused"}));
+        }
+        let fixed = json!({
+            "product_category": "AssistedInstall", "product_id": "OCP", "managed": false, "resources": [],
+            "reserve": true,
+        });
+        if fixed.as_object().unwrap().iter().any(|(name, value)| asked[name] != *value) {
+            return status(400, &json!({"reason": "another product"}));
+        }
+        self.made += 1;
+        let id = format!("2KJxXxXxXxXxXxXxXxXxXxX{:04}", self.made);
+        let kept = json!({
+            "id": id, "status": "Reserved", "cluster_id": asked["cluster_id"], "display_name": asked["display_name"],
+            "creator": user,
+        });
+        self.subscriptions.insert(id.clone(), kept);
+        status(201, &json!({"allowed": true, "subscription": {"id": id}}))
+    }
+
+    fn subscription(&mut self, method: &Method, id: &str, asked: &Value) -> Answer {
+        if let Some(refusal) = self.refusal {
+            return status(refusal, &json!({"reason": "refused"}));
+        }
+        let Some(kept) = self.subscriptions.get_mut(id) else { return status(404, &json!({})) };
+        match *method {
+            Method::GET => status(200, kept),
+            Method::PATCH => {
+                for (name, value) in asked.as_object().unwrap() {
+                    kept[name] = value.clone();
+                }
+                status(200, kept)
+            }
+            Method::DELETE => {
+                self.subscriptions.remove(id);
+                Response::builder().status(204).body(Full::default()).unwrap()
+            }
+            _ => status(405, &json!({})),
         }
     }
 }

@@ -6,7 +6,7 @@
 mod answer;
 mod keys;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -91,6 +91,18 @@ struct State {
     accounts: HashMap<String, String>,
     barred: HashSet<String>,
     reading: HashSet<String>,
+    /// By name: what is kept of each, and whose cluster it is of.
+    subscriptions: BTreeMap<String, Value>,
+    /// The status of all answers about subscriptions, instead of what is asked for.
+    refusal: Option<u16>,
+    /// Whether questions about a subscription get no answer.
+    stalled: bool,
+    /// Who may change which subscription of others.
+    editors: HashSet<(String, String)>,
+    /// By user name.
+    organisations: HashMap<String, String>,
+    /// What organisations are granted.
+    granted: HashSet<(String, String)>,
     asked: Vec<String>,
 }
 
@@ -121,6 +133,12 @@ impl IdentityProvider {
             accounts: HashMap::new(),
             barred: HashSet::new(),
             reading: HashSet::new(),
+            subscriptions: BTreeMap::new(),
+            refusal: None,
+            stalled: false,
+            editors: HashSet::new(),
+            organisations: HashMap::new(),
+            granted: HashSet::new(),
             asked: Vec::new(),
         }));
         let served = Arc::clone(&state);
@@ -210,6 +228,46 @@ impl IdentityProvider {
     /// Somebody may look at everything.
     pub fn let_read(&self, user_name: &str) {
         self.state().reading.insert(user_name.to_owned());
+    }
+
+    /// Answers about subscriptions with this status from now on, or does what it is asked.
+    pub fn refuse_subscriptions(&self, status: Option<u16>) {
+        self.state().refusal = status;
+    }
+
+    /// Gives no answer to questions about a subscription from now on, or does.
+    pub fn stall_subscriptions(&self, stalled: bool) {
+        self.state().stalled = stalled;
+    }
+
+    /// What it keeps of clusters, by the names of the subscriptions.
+    pub fn subscriptions(&self) -> BTreeMap<String, Value> {
+        self.state().subscriptions.clone()
+    }
+
+    /// Somebody takes a subscription away.
+    pub fn lose_subscription(&self, id: &str) {
+        self.state().subscriptions.remove(id);
+    }
+
+    /// A subscription is in use, though nobody here said so.
+    pub fn activate(&self, id: &str) {
+        self.state().subscriptions.get_mut(id).unwrap()["status"] = json!("Active");
+    }
+
+    /// Somebody may change a subscription that is not theirs.
+    pub fn let_change(&self, user_name: &str, subscription: &str) {
+        self.state().editors.insert((user_name.to_owned(), subscription.to_owned()));
+    }
+
+    /// Somebody belongs to an organisation.
+    pub fn add_to(&self, organisation: &str, user_name: &str) {
+        self.state().organisations.insert(user_name.to_owned(), organisation.to_owned());
+    }
+
+    /// An organisation is granted a capability.
+    pub fn grant(&self, organisation: &str, capability: &str) {
+        self.state().granted.insert((organisation.to_owned(), capability.to_owned()));
     }
 
     /// How often a path was asked for.

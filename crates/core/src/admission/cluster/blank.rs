@@ -15,6 +15,7 @@ use assisted_wire::time::DateTime;
 use crate::admission::NewObject;
 use crate::model::cluster::{ClusterRecord, PayloadImages};
 use crate::model::layering::LayeringRecord;
+use crate::model::subscription::SubscriptionRecord;
 
 pub(super) fn record(
     new: &NewObject<ClusterId>,
@@ -125,5 +126,6 @@ pub(super) fn record(
         object_key: None,
         connectivity_print: None,
         layering: LayeringRecord::default(),
+        subscription: SubscriptionRecord::default(),
     }
 }

@@ -67,7 +67,7 @@ pub fn create(
     record.primary_ip_stack = primary;
     fill(&mut record.cluster, params, policy, &platform);
     let cluster = &mut record.cluster;
-    // Only an identity provider knows organisations without it: every AUTH_TYPE of this service grants it.
+    // Granted to all: the service takes it from those to whose organisation an account service does not grant it.
     cluster.org_soft_timeouts_enabled = true;
     cluster.high_availability_mode = Some(mode);
     cluster.control_plane_count = count;

@@ -49,8 +49,13 @@ pub fn console_url(cluster: &Cluster, install_invoker: &str) -> Result<Option<St
             "console-url isn't available yet, it will be once console operator is ready as part of cluster finalizing stage",
         ));
     }
+    Ok(Some(console_address(cluster)))
+}
+
+/// Address that the web console of a cluster has, or will have.
+pub fn console_address(cluster: &Cluster) -> String {
     let (name, domain) = (&cluster.name, &cluster.base_dns_domain);
-    Ok(Some(format!("https://console-openshift-console.apps.{name}.{domain}")))
+    format!("https://console-openshift-console.apps.{name}.{domain}")
 }
 
 #[cfg(test)]

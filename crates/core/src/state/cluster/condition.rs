@@ -8,11 +8,13 @@ use std::fmt;
 use assisted_wire::cluster::ClusterValidationId::{self, *};
 use assisted_wire::cluster::InstallationPreparationStatus;
 use assisted_wire::host::HostStatus as H;
+use assisted_wire::operator::{MonitoredOperator, OperatorStatus};
 use jiff::Timestamp;
 
 use super::quorum::has_quorum;
 use super::{logs, progress, single_node, timeouts};
-use crate::catalogue::operators::OPERATORS;
+use crate::catalogue::operators::{CONSOLE, OPERATORS};
+use crate::model::action::SubscriptionUpdate;
 use crate::model::cluster::ClusterRecord;
 use crate::model::facts::HostFacts;
 use crate::model::{layering, topology};
@@ -70,6 +72,12 @@ pub enum Condition {
     StageTolerant,
     /// An event has said already that the finalizing stage takes too long.
     StageTimeoutTold,
+    /// The console is there, and the account service is yet to be told where.
+    ConsoleUrlOwed,
+    /// The account service is yet to be told that the cluster is installed.
+    ActivationOwed,
+    /// The account service keeps no subscription of the cluster, or knows that it is installed.
+    SubscriptionActive,
     /// The image of a pool's nodes could not be built, or is not what they boot.
     ImageFailed,
     /// The logs do not come.
@@ -115,6 +123,25 @@ impl View<'_> {
         let attempt = self.record.cluster.install_started_at.0.into();
         let managed = &self.policy.clusters.managed_domains;
         !managed.contains(&self.record.cluster.base_dns_domain) || self.record.dns_made_for == Some(attempt)
+    }
+
+    fn has_subscription(&self) -> bool {
+        self.policy.service.subscriptions && self.record.cluster.ams_subscription_id.is_some()
+    }
+
+    /// Whether the account service is to be told something that it neither knows nor is about to be told.
+    fn owes(&self, update: SubscriptionUpdate) -> bool {
+        let kept = &self.record.subscription;
+        let attempt = self.record.cluster.install_started_at.0.into();
+        self.has_subscription() && !kept.is_told(update) && kept.asked_for(update) != Some(attempt)
+    }
+
+    /// Where no operator is followed, none is missing (state-machines §3.16).
+    fn has_console(&self) -> bool {
+        let operators = self.record.cluster.monitored_operators.as_deref().unwrap_or_default();
+        let is_console = |each: &&MonitoredOperator| each.name == CONSOLE;
+        let console = operators.iter().find(is_console);
+        operators.is_empty() || console.is_some_and(|each| each.status == Some(OperatorStatus::Available))
     }
 
     fn is_settled(&self) -> bool {
@@ -191,6 +218,9 @@ impl Condition {
                 let progress = view.record.cluster.progress.as_ref();
                 progress.is_some_and(|progress| progress.finalizing_stage_timed_out)
             }
+            Self::ConsoleUrlOwed => view.owes(SubscriptionUpdate::ConsoleUrl) && view.has_console(),
+            Self::ActivationOwed => view.owes(SubscriptionUpdate::Active),
+            Self::SubscriptionActive => !view.has_subscription() || view.record.subscription.is_active,
             Self::ImageFailed => layering::failure(&view.record.layering.builds).is_some(),
             Self::PreparationTimedOut
             | Self::InstallationTimedOut
@@ -228,6 +258,9 @@ impl fmt::Display for Condition {
             Self::StageTimedOut => "stage timed out",
             Self::StageTolerant => "stage tolerant",
             Self::StageTimeoutTold => "stage's time limit told",
+            Self::ConsoleUrlOwed => "address of the console to be told",
+            Self::ActivationOwed => "activation to be asked for",
+            Self::SubscriptionActive => "subscription active or none kept",
             Self::ImageFailed => "an image of nodes failed",
             Self::LogsTimedOut => "logs timed out",
         })

@@ -7,6 +7,7 @@ use assisted_wire::time::DateTime;
 use jiff::Timestamp;
 
 use super::{completion, logs, preparation, progress, single_node, timeouts};
+use crate::model::action::SubscriptionUpdate;
 use crate::model::cluster::ClusterRecord;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::HostFacts;
@@ -32,6 +33,10 @@ pub enum Effect {
     TellStageTimeout,
     /// An event says that the installation failed.
     TellFailure,
+    /// The account service is to be told the address of the console.
+    AskForConsoleUrl,
+    /// The account service is to be told that the cluster is installed.
+    AskForActivation,
     /// The installation is complete.
     Complete,
     /// The logs are given up.
@@ -53,6 +58,8 @@ impl fmt::Display for Effect {
             Self::RestartStage => "the stage begins anew",
             Self::TellStageTimeout => "told once per stage",
             Self::TellFailure => "the failure is told",
+            Self::AskForConsoleUrl => "the account service is told of the console",
+            Self::AskForActivation => "the subscription is activated",
             Self::Complete => "complete",
             Self::GiveUpLogs => "logs given up",
             Self::TellCancelled => "the end is told",
@@ -96,6 +103,8 @@ impl Change<'_> {
             Effect::AskForDnsRecords => {
                 self.record.dns_asked_for = Some(cluster.install_started_at.0.into());
             }
+            Effect::AskForConsoleUrl => self.ask(SubscriptionUpdate::ConsoleUrl),
+            Effect::AskForActivation => self.ask(SubscriptionUpdate::Active),
             Effect::SetNodeVips => {
                 if topology::is_single_node(cluster) {
                     single_node::set_vips(self.record, self.hosts);
@@ -125,6 +134,10 @@ impl Change<'_> {
         }
     }
 
+    fn ask(&mut self, update: SubscriptionUpdate) {
+        self.record.subscription.ask(update, self.record.cluster.install_started_at.0.into());
+    }
+
     fn emit_stage_timeout(&mut self) {
         let Some(stage) = progress::stage(&self.record.cluster) else { return };
         let minutes = timeouts::minutes(timeouts::of_stage(stage, self.record, self.policy));
@@ -149,6 +162,7 @@ fn forget(record: &mut ClusterRecord) {
     record.kubeconfig_stored = false;
     record.dns_asked_for = None;
     record.dns_made_for = None;
+    record.subscription.forget();
     let cluster = &mut record.cluster;
     progress::forget(cluster);
     logs::forget(cluster);

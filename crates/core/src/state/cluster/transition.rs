@@ -189,7 +189,7 @@ pub const REFRESH: &[ClusterRule] = &[
     },
     Rule {
         from: &[Finalizing],
-        when: All(&[Is(HostsDone), Is(Settled)]),
+        when: All(&[Is(HostsDone), Is(Settled), Is(SubscriptionActive)]),
         to: Some(Installed),
         info: Some(info::COMPLETED),
         effects: &[Effect::Complete],
@@ -204,6 +204,20 @@ pub const REFRESH: &[ClusterRule] = &[
     },
     // While hosts are being installed, those that wait for the image fail with it.
     fail(&[Finalizing], Is(ImageFailed), info::IMAGE_FAILED),
+    Rule {
+        from: &[Finalizing],
+        when: Is(ConsoleUrlOwed),
+        to: None,
+        info: None,
+        effects: &[Effect::AskForConsoleUrl],
+    },
+    Rule {
+        from: &[Finalizing],
+        when: All(&[Is(HostsDone), Is(Settled), Is(ActivationOwed)]),
+        to: None,
+        info: None,
+        effects: &[Effect::AskForActivation],
+    },
     stay(
         &[PreparingForInstallation, Finalizing, Installed, Error, Cancelled, AddingHosts, Unmonitored],
         Always,

@@ -15,6 +15,7 @@ use super::effect::restart_stage;
 use super::refresh::{Changed, next_check, refresh, request};
 use super::transition::{CANCEL, INSTALL, REFRESH, RESET};
 use super::{preparation, progress};
+use crate::model::action::SubscriptionUpdate;
 use crate::model::event::NewEvent;
 use crate::model::facts::Facts;
 use crate::policy::Policy;
@@ -106,6 +107,24 @@ fn settled(mut facts: Facts) -> Facts {
     facts
 }
 
+/// The account service keeps a subscription of the cluster.
+fn subscribed(mut facts: Facts) -> Facts {
+    Arc::make_mut(&mut facts.policy).service.subscriptions = true;
+    facts.with_cluster(|cluster| cluster.ams_subscription_id = Some("2KJx".to_owned()))
+}
+
+/// It knows where the console is.
+fn console_told(mut facts: Facts) -> Facts {
+    facts.cluster.as_mut().unwrap().subscription.tell(SubscriptionUpdate::ConsoleUrl);
+    facts
+}
+
+/// It knows that the cluster is installed.
+fn active(mut facts: Facts) -> Facts {
+    facts.cluster.as_mut().unwrap().subscription.tell(SubscriptionUpdate::Active);
+    console_told(facts)
+}
+
 /// The image of the control plane is not what a node boots.
 fn image_failed(mut facts: Facts) -> Facts {
     let build = json!({
@@ -195,8 +214,8 @@ fn cases() -> Vec<Case> {
             "Cluster failed to prepare for installation",
             &[CHANGED],
         ),
-        (26, since(cluster(prep, &ok(3)), 18), prep, "", &[]),
-        (26, generated(cluster(prep, &[Fit, Fit, Known])), prep, "", &[]),
+        (28, since(cluster(prep, &ok(3)), 18), prep, "", &[]),
+        (28, generated(cluster(prep, &[Fit, Fit, Known])), prep, "", &[]),
         // What waits for a person.
         (10, cluster(ipua, &[Done, Stuck, Failed]), Error, "cluster has hosts in error", &[CHANGED, FAILED]),
         (
@@ -247,7 +266,7 @@ fn cases() -> Vec<Case> {
             "Cluster installation timeout while finalizing",
             &[CHANGED, FAILED],
         ),
-        (26, soft(since(cluster(Finalizing, &[Done; 3]), 301)), Finalizing, "", &[]),
+        (28, soft(since(cluster(Finalizing, &[Done; 3]), 301)), Finalizing, "", &[]),
         (
             14,
             staged(cluster(Finalizing, &[Done; 3]), AddingRouterCa, 71),
@@ -255,7 +274,7 @@ fn cases() -> Vec<Case> {
             "Cluster finalizing stage 'Adding router ca' has been timed out after timeout duration of 70 minutes",
             &[CHANGED, FAILED],
         ),
-        (26, staged(cluster(Finalizing, &[Done; 3]), AddingRouterCa, 70), Finalizing, "", &[]),
+        (28, staged(cluster(Finalizing, &[Done; 3]), AddingRouterCa, 70), Finalizing, "", &[]),
         (
             15,
             staged(cluster(Finalizing, &[Done; 3]), ApplyingOlmManifests, 11),
@@ -293,8 +312,8 @@ fn cases() -> Vec<Case> {
             "Cluster is installed but some workers did not join",
             &[CHANGED, "cluster_installation_completed"],
         ),
-        (26, cluster(Finalizing, &[Done; 5]), Finalizing, "", &[]),
-        (26, settled(cluster(Finalizing, &[Done, Done, Done, Busy])), Finalizing, "", &[]),
+        (28, cluster(Finalizing, &[Done; 5]), Finalizing, "", &[]),
+        (28, settled(cluster(Finalizing, &[Done, Done, Done, Busy])), Finalizing, "", &[]),
         (
             23,
             cluster(Installing, &[Busy, Busy, Failed]),
@@ -315,11 +334,22 @@ fn cases() -> Vec<Case> {
         (21, image_failed(cluster(Installing, &[Busy; 3])), Installing, "Installation in progress", &[]),
         (23, image_failed(cluster(Installing, &[Busy, Busy, Failed])), Error, IMAGE, &[CHANGED, FAILED]),
         (25, image_failed(cluster(Finalizing, &[Done; 5])), Error, IMAGE, &[CHANGED, FAILED]),
-        (26, image_failed(since(cluster(Error, &[Failed; 3]), 10)), Error, "", &[]),
-        (26, since(cluster(Error, &[Failed; 3]), 10), Error, "", &[]),
-        (26, since(cluster(Installed, &[Done; 3]), 11), Installed, "", &[]),
-        (26, cluster(AddingHosts, &[Known]), AddingHosts, "", &[]),
-        (26, cluster(Unmonitored, &[]), Unmonitored, "", &[]),
+        // What the account service is told first.
+        (26, subscribed(cluster(Finalizing, &[Done; 5])), Finalizing, "", &[]),
+        (27, console_told(settled(subscribed(cluster(Finalizing, &[Done; 5])))), Finalizing, "", &[]),
+        (
+            22,
+            active(settled(subscribed(cluster(Finalizing, &[Done; 5])))),
+            Installed,
+            "Cluster is installed",
+            &[CHANGED, "cluster_installation_completed"],
+        ),
+        (28, console_told(subscribed(cluster(Finalizing, &[Done; 5]))), Finalizing, "", &[]),
+        (28, image_failed(since(cluster(Error, &[Failed; 3]), 10)), Error, "", &[]),
+        (28, since(cluster(Error, &[Failed; 3]), 10), Error, "", &[]),
+        (28, since(cluster(Installed, &[Done; 3]), 11), Installed, "", &[]),
+        (28, cluster(AddingHosts, &[Known]), AddingHosts, "", &[]),
+        (28, cluster(Unmonitored, &[]), Unmonitored, "", &[]),
     ]
 }
 
@@ -439,7 +469,7 @@ fn effects() {
 #[test]
 fn a_single_node_needs_an_address() {
     let lost = |facts: Facts| facts.with_machine_networks(&["10.9.0.0/24"]);
-    assert_eq!(row(&lost(generated(single(PreparingForInstallation, H::PreparingSuccessful)))), Some(26));
+    assert_eq!(row(&lost(generated(single(PreparingForInstallation, H::PreparingSuccessful)))), Some(28));
     assert_eq!(row(&lost(single(InstallingPendingUserAction, H::InstallingInProgress))), None);
 }
 
