@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use assisted_auth::AccountError;
+use assisted_base::error::chain;
 use assisted_core::model::refusal::RefusalKind;
 use assisted_service::Error;
 use uuid::Uuid;
@@ -53,6 +55,18 @@ impl From<Error> for ApiError {
             Error::Refused(refusal) => Self::application(status_of(refusal.kind), refusal.reason),
             Error::Infra { kind, message } => Self::framework(status_of(kind), message),
             error => Self::application(status_of(error.kind()), error.to_string()),
+        }
+    }
+}
+
+impl From<AccountError> for ApiError {
+    fn from(error: AccountError) -> Self {
+        match &error {
+            AccountError::Unknown(text) => Self::framework(401, text.as_str()),
+            AccountError::Unavailable(cause) => {
+                tracing::warn!(error = %chain(&**cause), "the account service can't be asked");
+                Self::busy(503, error.to_string())
+            }
         }
     }
 }

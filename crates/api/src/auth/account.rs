@@ -11,7 +11,7 @@ use crate::error::ApiError;
 /// The caller that an account stands for, if it may do this.
 pub(super) async fn caller(accounts: &Accounts, check: &CredentialCheck<'_>) -> Result<Caller, Failure> {
     let now = Timestamp::now();
-    let failed = |error: AccountError| Failure::Unknown(api_error(&error));
+    let failed = |error: AccountError| Failure::Unknown(error.into());
     let (account, kind) = match check.security.scheme {
         Scheme::User => {
             let token = check.credential.bearer().map_err(Failure::Unknown)?;
@@ -30,7 +30,7 @@ pub(super) async fn caller(accounts: &Accounts, check: &CredentialCheck<'_>) -> 
         let text = format!("{name}: Unauthorized to access route (insufficient role {})", role.name());
         return Err(Failure::Refused(ApiError::framework(403, text)));
     }
-    if !accounts.may_use(&name, now).await.map_err(|error| Failure::Refused(api_error(&error)))? {
+    if !accounts.may_use(&name, now).await.map_err(|error| Failure::Refused(error.into()))? {
         let text = format!("{name}: Unauthorized to access route (access review failed)");
         return Err(Failure::Refused(ApiError::framework(403, text)));
     }
@@ -44,14 +44,4 @@ pub(super) async fn caller(accounts: &Accounts, check: &CredentialCheck<'_>) -> 
         }
     }
     Ok(caller)
-}
-
-pub(super) fn api_error(error: &AccountError) -> ApiError {
-    match error {
-        AccountError::Unknown(text) => ApiError::framework(401, text.as_str()),
-        AccountError::Unavailable(cause) => {
-            tracing::warn!(error = %assisted_base::error::chain(&**cause), "the account service can't be asked");
-            ApiError::busy(503, error.to_string())
-        }
-    }
 }

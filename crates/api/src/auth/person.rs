@@ -8,7 +8,7 @@ use assisted_wire::operation::{Method, Operation, Security};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::{PathParams, account, not_found, scope};
+use super::{PathParams, not_found, scope};
 use crate::error::ApiError;
 
 /// The caller that somebody is for an operation.
@@ -84,8 +84,7 @@ async fn may_by_subscription(
 ) -> Result<bool, ApiError> {
     let Some(accounts) = service.access().accounts().filter(|_| !caller.read_only) else { return Ok(false) };
     let Some(subscription) = service.access().subscription_of(cluster_id).await? else { return Ok(false) };
-    let allowed = accounts.may_update(&caller.user_name, &subscription, Timestamp::now()).await;
-    allowed.map_err(|error| account::api_error(&error))
+    Ok(accounts.may_update(&caller.user_name, &subscription, Timestamp::now()).await?)
 }
 
 /// Whether a caller may name a cluster in a body, to have something bound to it.

@@ -5,8 +5,8 @@ use assisted_wire::host::HostValidationId;
 use jiff::Timestamp;
 
 use crate::decide::cluster::lost_builds;
-use crate::decide::{host, subscription};
-use crate::model::action::Action;
+use crate::decide::host;
+use crate::model::action::{Action, SubscriptionUpdate};
 use crate::model::decision::{self, Decision};
 use crate::model::event::NewEvent;
 use crate::model::facts::{Facts, takes_part};
@@ -131,7 +131,7 @@ impl<'f> WorkingCopy<'f> {
 
     fn finish(mut self, next_check: Option<Timestamp>) -> Decision {
         self.actions.extend(dns_records_asked_for(self.before, &self.facts));
-        self.actions.extend(subscription::asked_for(self.before, &self.facts));
+        self.actions.extend(subscription_updates_asked_for(self.before, &self.facts));
         let Self { before, facts, events, actions, problems, .. } = self;
         let hosts = before.hosts.iter().filter(|host| takes_part(host)).zip(facts.hosts);
         let hosts = hosts.filter_map(|(before, after)| decision::change(before, after, facts.now)).collect();
@@ -150,6 +150,22 @@ fn dns_records_asked_for(before: &Facts, after: &Facts) -> Option<Action> {
     let attempt = record.dns_asked_for?;
     let known = before.cluster.as_ref().and_then(|before| before.dns_asked_for);
     (known != Some(attempt)).then_some(Action::CreateDnsRecords { cluster_id: record.cluster.id, attempt })
+}
+
+/// The actions by which the account service is told what a look at the cluster has just asked for.
+pub(crate) fn subscription_updates_asked_for(before: &Facts, after: &Facts) -> Vec<Action> {
+    let Some(record) = &after.cluster else { return Vec::new() };
+    let known = before.cluster.as_ref().map(|before| before.subscription).unwrap_or_default();
+    let asked = |update: SubscriptionUpdate| {
+        let attempt = record.subscription.asked_for(update)?;
+        let cluster_id = record.cluster.id;
+        (known.asked_for(update) != Some(attempt)).then_some(Action::UpdateSubscription {
+            cluster_id,
+            attempt,
+            update,
+        })
+    };
+    SubscriptionUpdate::ALL.into_iter().filter_map(asked).collect()
 }
 
 /// Every table of every machine, in words, for the documentation.

@@ -1,28 +1,12 @@
-//! What an account service is told of a cluster while its installation ends: when that is asked for, and what comes of it
+//! What an account service is told of a cluster while its installation ends: whether it is still to be told, and that it was
 //! (service-api §14.6, running §7.5).
 
 use crate::decide::refresh::WorkingCopy;
-use crate::model::action::{Action, Attempt, SubscriptionUpdate};
+use crate::model::action::{Attempt, SubscriptionUpdate};
 use crate::model::cluster::ClusterRecord;
 use crate::model::decision::Decision;
 use crate::model::facts::Facts;
 use crate::state::cluster::state::INSTALLING;
-
-/// The actions by which the account service is told what a look at the cluster has just asked for.
-pub(crate) fn asked_for(before: &Facts, after: &Facts) -> Vec<Action> {
-    let Some(record) = &after.cluster else { return Vec::new() };
-    let known = before.cluster.as_ref().map(|before| before.subscription).unwrap_or_default();
-    let asked = |update: SubscriptionUpdate| {
-        let attempt = record.subscription.asked_for(update)?;
-        let cluster_id = record.cluster.id;
-        (known.asked_for(update) != Some(attempt)).then_some(Action::UpdateSubscription {
-            cluster_id,
-            attempt,
-            update,
-        })
-    };
-    SubscriptionUpdate::ALL.into_iter().filter_map(asked).collect()
-}
 
 /// Whether the account service is still to be told something of an attempt. While the cluster waits for a person, too: it comes
 /// back, and does not ask again.
@@ -49,6 +33,8 @@ mod tests {
     use assisted_wire::cluster::ClusterStatus;
 
     use super::*;
+    use crate::decide::refresh::subscription_updates_asked_for;
+    use crate::model::action::Action;
     use crate::validation::testing::facts;
 
     #[test]
@@ -72,8 +58,8 @@ mod tests {
         }
         record.cluster.status = ClusterStatus::Finalizing;
         let action = Action::UpdateSubscription { cluster_id, attempt, update };
-        assert_eq!(asked_for(&before, &facts), [action]);
-        assert!(asked_for(&facts, &facts).is_empty(), "it is asked for once");
+        assert_eq!(subscription_updates_asked_for(&before, &facts), [action]);
+        assert!(subscription_updates_asked_for(&facts, &facts).is_empty(), "it is asked for once");
         let decided = told(&facts, attempt, update).cluster.unwrap();
         assert!(decided.subscription.is_active && !awaits(&decided, attempt, update));
     }
