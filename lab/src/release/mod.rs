@@ -248,7 +248,7 @@ mod tests {
         let url = release_part_url(&registry.name(), &format!("sha256:{digest}"));
         let path = url.strip_prefix(&format!("http://{}", registry.name())).unwrap();
         let mut socket = TcpStream::connect(registry.address()).unwrap();
-        write!(socket, "GET {path} HTTP/1.0\r\n\r\n").unwrap();
+        write!(socket, "GET {path} HTTP/1.0\r\nHost: registry\r\n\r\n").unwrap();
         let mut answer = Vec::new();
         socket.read_to_end(&mut answer).unwrap();
         assert!(answer.ends_with(&content), "{}", String::from_utf8_lossy(&answer[..answer.len().min(500)]));
