@@ -153,10 +153,18 @@ async fn answer(
     let mut forwarded = client.request(request.method().clone(), format!("http://{registry}{path}"));
     for (name, value) in request.headers() {
         let whole = name == "range" && matches!(fault, Some(Fault::Whole));
-        if whole || matches!(name.as_str(), "host" | "connection") {
+        if whole || matches!(name.as_str(), "host" | "connection" | "transfer-encoding") {
             continue;
         }
         forwarded = forwarded.header(name.as_str(), value.as_bytes());
+    }
+    let Ok(body) = request.into_body().collect().await else {
+        // The client has gone away amid its body: nobody reads this.
+        return Response::builder().status(400).body(full("no")).unwrap();
+    };
+    let body = body.to_bytes();
+    if !body.is_empty() {
+        forwarded = forwarded.body(body);
     }
     let answered = forwarded.send().await.unwrap();
     let mut answer = Response::builder().status(answered.status().as_u16());

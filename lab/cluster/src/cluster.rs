@@ -86,6 +86,12 @@ impl Cluster {
         }
     }
 
+    /// Where something is that was pushed with the release, by its digest.
+    pub fn release_part_url(&self, digest: &str) -> Result<String> {
+        let (registry, _) = self.release_image.split_once('/').context("a release without a registry")?;
+        Ok(assisted_lab_tools::release_part_url(registry, digest))
+    }
+
     /// Whether the cluster has a single node.
     pub fn is_single(&self) -> bool {
         self.masters == 1
@@ -156,6 +162,15 @@ pub async fn with_release(mut cluster: Cluster, programs: ProgramRuntime) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_the_program_is() {
+        let release_image = "192.0.2.1:5000/ocp/release:4.20.1-x86_64".to_owned();
+        let cluster = Cluster { release_image, ..Cluster::default() };
+        let expected = "http://192.0.2.1:5000/v2/ocp/art/blobs/sha256:00";
+        assert_eq!(cluster.release_part_url("sha256:00").unwrap(), expected);
+        assert!(Cluster::default().release_part_url("sha256:00").is_err());
+    }
 
     #[test]
     fn who_is_waited_for() {

@@ -153,10 +153,11 @@ fn of_role(cluster: &Cluster, folder: &std::path::Path, role: &str) -> Result<Co
     for name in parts(role) {
         config.add_file(&to(&name), 0o600, Resource::bytes(files::read(folder.join(&name))?));
     }
-    // Plain for all: whoever came without TLS knows no authority, and the digest proves it to the others.
-    let url = format!("http://{}:{PLAIN_CONFIG_PORT}/program", cluster.config_server());
-    let digest = hex::encode(&Sha512::digest(files::read_program()?));
-    config.add_file(PROGRAM, 0o755, Resource::fetched(&url, &digest));
+    // It is long, and Ignition forgives no connection that breaks amid a file, as one to a host of the cluster does when that restarts: the
+    // registry of the release has it. The digest proves it.
+    let program = files::read_program()?;
+    let url = cluster.release_part_url(&format!("sha256:{}", hex::encode(&Sha256::digest(&program))))?;
+    config.add_file(PROGRAM, 0o755, Resource::fetched(&url, &hex::encode(&Sha512::digest(&program))));
     config.add_unit("lab-node.service", UNIT);
     Ok(config)
 }
@@ -214,7 +215,6 @@ pub async fn serve(folder: &str, source: Source) -> Result<()> {
     let state = Arc::new(Server { source, log: Mutex::new(log) });
     let routes = Router::new()
         .route("/config/{role}", get(config))
-        .route("/program", get(program))
         .route("/healthz", get(async || ""))
         .with_state(state);
     tokio::try_join!(
@@ -235,13 +235,6 @@ async fn config(
         Ok(Some(config)) => ([(header::CONTENT_TYPE, "application/json")], config).into_response(),
         Ok(None) => StatusCode::NOT_FOUND.into_response(),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}")).into_response(),
-    }
-}
-
-async fn program() -> Response {
-    match files::read_program() {
-        Ok(program) => program.into_response(),
-        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")).into_response(),
     }
 }
 

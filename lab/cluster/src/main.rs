@@ -23,6 +23,7 @@ mod pki;
 mod program;
 mod server;
 mod vip;
+mod waiting;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

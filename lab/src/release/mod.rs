@@ -9,17 +9,19 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use assisted_oci::{Blob, Image, Layer, PushError, ReleaseImage, push};
+pub(crate) use assisted_lab_tools::RELEASE_PARTS as PARTS;
+use assisted_oci::{Attached, Blob, Image, Layer, PushError, Registry, ReleaseImage, push};
 use sha2::{Digest, Sha256};
 
 use self::libraries::libraries;
 pub(crate) use self::os_image::BOOTABLE;
 
-/// Repositories of the images in the registry.
-pub(crate) const PARTS: &str = "ocp/art";
+/// Repositories of the other images in the registry.
 pub(crate) const RELEASE: &str = "ocp/release";
 const CONTROLLER: &str = "assisted/controller";
 const IRONIC_AGENT: &str = "metal3/ironic-agent";
+/// What is attached to the installer's image.
+const PROGRAM_TYPE: &str = "application/octet-stream";
 /// In the words of Go.
 const ARCHITECTURE: &str = "amd64";
 
@@ -118,6 +120,10 @@ pub async fn push_release(
 ) -> Result<Pushed, ReleaseError> {
     let part = async |image: Image| push(registry, PARTS, None, &image).await;
     let installer = image(&[("usr/bin/openshift-install", &programs.cluster)], &[], &[])?;
+    // Ignition on machines fetches the program itself from here: a host of the cluster may restart while it does.
+    let program = std::fs::read(&programs.cluster)
+        .map_err(|source| ReleaseError::Program { path: programs.cluster.clone(), source })?;
+    let program = Attached::document(&installer.manifest, PROGRAM_TYPE, &program)?;
     // One program for the daemon and the controller, which are known by their names.
     let mut operator: Vec<Entry<'_>> = vec![("usr/bin/machine-config-daemon", programs.cluster.as_path())];
     operator.extend(programs.image_mode.iter().map(|more| ("usr/bin/grep", more.grep.as_path())));
@@ -135,6 +141,7 @@ pub async fn push_release(
         ("etcd".to_owned(), part(etcd).await?),
         ("hyperkube".to_owned(), part(kubernetes).await?),
     ];
+    Registry::plain(registry)?.attach(PARTS, &program).await?;
     components.extend(["must-gather", "cli"].map(|name| (name.to_owned(), empty.clone())));
     let os_image = match &programs.image_mode {
         Some(programs) => {
@@ -207,6 +214,10 @@ fn add(layer: Layer, place: &str, path: &Path) -> Result<Layer, ReleaseError> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+
+    use assisted_lab_tools::release_part_url;
     use assisted_testkit::{Access, DockerRegistry};
 
     use super::*;
@@ -230,8 +241,17 @@ mod tests {
         let digests = std::fs::read_dir(
             dir.path().join("docker/registry/v2/repositories/ocp/art/_manifests/revisions/sha256"),
         );
-        // The daemon, the installer, etcd and Kubernetes; one for all that nobody runs.
-        assert_eq!(digests.unwrap().count(), 5);
+        // The daemon, the installer, etcd and Kubernetes; one for all that nobody runs; what is attached to the installer, and the list of that.
+        assert_eq!(digests.unwrap().count(), 7);
+        let content = std::fs::read(&programs.cluster).unwrap();
+        let digest: String = Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
+        let url = release_part_url(&registry.name(), &format!("sha256:{digest}"));
+        let path = url.strip_prefix(&format!("http://{}", registry.name())).unwrap();
+        let mut socket = TcpStream::connect(registry.address()).unwrap();
+        write!(socket, "GET {path} HTTP/1.0\r\nHost: registry\r\n\r\n").unwrap();
+        let mut answer = Vec::new();
+        socket.read_to_end(&mut answer).unwrap();
+        assert!(answer.ends_with(&content), "{}", String::from_utf8_lossy(&answer[..answer.len().min(500)]));
         assert!(dir.path().join("docker/registry/v2/repositories/metal3/ironic-agent/_manifests").is_dir());
 
         let absent = ReleasePrograms { etcd: "/no/such/etcd".into(), ..programs };

@@ -13,7 +13,7 @@ pub mod wait;
 use std::path::PathBuf;
 
 pub use balancer::Balancer;
-pub use registry::blob;
+pub use registry::{RELEASE_PARTS, blob, release_part_url};
 pub use stand_ins::{STAND_INS, SWAPS_PUSHED};
 pub use system::{docker_registry, on_path, postgres};
 

@@ -1,6 +1,14 @@
-//! Where Debian's registry keeps images.
+//! Where Debian's registry keeps images, and gives them out.
 
 use std::path::{Path, PathBuf};
+
+/// The repository of the parts of the lab's releases.
+pub const RELEASE_PARTS: &str = "ocp/art";
+
+/// Where a registry without TLS gives out something of [`RELEASE_PARTS`], by its digest, to anyone.
+pub fn release_part_url(registry: &str, digest: &str) -> String {
+    format!("http://{registry}/v2/{RELEASE_PARTS}/blobs/{digest}")
+}
 
 /// The file of a part of an image, by its digest, below the folder that a registry serves.
 pub fn blob(folder: &Path, digest: &str) -> Option<PathBuf> {

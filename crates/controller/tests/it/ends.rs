@@ -6,7 +6,7 @@ use assisted_controller::{Config, Error, Exit, Intervals};
 use assisted_service::Clock;
 use assisted_simhost::plan::PULL_SECRET;
 use assisted_testkit::{Fault, Proxy};
-use assisted_wire::cluster::ClusterStatus;
+use assisted_wire::cluster::{ClusterStatus, LogsState};
 use serde_json::json;
 use tokio::task::{JoinHandle, LocalSet, spawn_local};
 
@@ -44,12 +44,14 @@ async fn gives_up() {
     };
     let joined = run(&brief(config(&world, &dir, later, &url).await));
     assert_eq!(joined.await.unwrap().unwrap(), Exit::Ended(ClusterStatus::AddingHosts));
+    // What it tells at its end arrives.
+    assert_eq!(service.get_cluster(later).await.unwrap().logs_info, Some(LogsState::Completed));
 
     let cluster = json!({"name": "lab", "openshift_version": "4.20", "pull_secret": PULL_SECRET});
     let id = service.register_cluster(&params(cluster)).await.unwrap().id;
     let mut settings = brief(config(&world, &dir, id, &url).await);
     // Nobody has a reason to wait.
-    settings.intervals.operators = Duration::from_millis(200);
+    settings.intervals.operators = Duration::from_millis(50);
     settings.intervals.unknown = Duration::from_millis(20);
     let looks = || way.seen(&id.to_string()).len();
 

@@ -19,6 +19,7 @@ use super::done::{DONE, POLL_INTERVAL};
 use crate::cluster::BOOTSTRAP;
 use crate::control_plane::names;
 use crate::kube_api::client;
+use crate::waiting::Waiting;
 
 /// The reason that is written beside each approval.
 const REASON: &str = "LabBootstrap";
@@ -52,7 +53,7 @@ pub async fn approve_until_done(nodes: Nodes) -> Result<()> {
         Nodes::All => Which::All,
         Nodes::FirstMaster => Which::First(&masters),
     };
-    let mut kube = None;
+    let (mut kube, mut waiting) = (None, Waiting::new("requests"));
     while !Path::new(DONE).exists() {
         let looked = async {
             let kube = match &kube {
@@ -61,9 +62,7 @@ pub async fn approve_until_done(nodes: Nodes) -> Result<()> {
             };
             approve(kube, &which).await
         };
-        if let Err(error) = looked.await {
-            warn!(error = format!("{error:#}"), "requests have to wait");
-        }
+        waiting.tell(looked.await);
         sleep(POLL_INTERVAL).await;
     }
     Ok(())

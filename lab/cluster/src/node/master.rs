@@ -21,6 +21,7 @@ use crate::machine_config::{self, Source};
 use crate::operator;
 use crate::program::Running;
 use crate::vip::{Virtual, share};
+use crate::waiting::Waiting;
 
 /// The lease of whoever has the API's virtual address.
 pub const API_LEASE: &str = "lab-api-vip";
@@ -63,11 +64,10 @@ pub async fn run(node: Node) -> Result<()> {
         if !node.cluster.is_single() {
             return std::future::pending().await;
         }
+        let mut waiting = Waiting::new("requests");
         loop {
             // The controller of the installation is a pod of this very node: nobody else could let it in.
-            if let Err(error) = approve(&kube, &Which::Of(&node.name)).await {
-                warn!(error = format!("{error:#}"), "requests have to wait");
-            }
+            waiting.tell(approve(&kube, &Which::Of(&node.name)).await);
             sleep(RESYNC).await;
         }
     };
