@@ -41,15 +41,13 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::hub::{apply, define};
+use crate::pool::Kinds;
 
 /// How long something may take; a failing test waits as long.
 const PATIENCE: Duration = Duration::from_secs(180);
 pub const SILENCE: Duration = Duration::from_secs(330);
 /// A release that the service knows, so that nobody asks a registry.
 pub const RELEASE: &str = "quay.io/openshift-release-dev/ocp-release:4.20.0-x86_64";
-/// The groups of the kinds that the controllers look at.
-pub const GROUPS: [&str; 4] =
-    ["agent-install.openshift.io", "extensions.hive.openshift.io", "hive.openshift.io", "metal3.io"];
 const IMAGES: &str = "http://images.example.com:8080";
 
 /// A hub, and what runs for it.
@@ -100,7 +98,7 @@ fn start_apart(kube: &'static Kube, flow: Flow) -> Shared {
 async fn start(kube: &'static Kube, flow: Flow) -> Shared {
     let client = client(kube).await;
     define(&client, |group| {
-        GROUPS.contains(&group) || flow == Flow::Converged && group == "config.openshift.io"
+        Kinds::Controllers.hold(group) || flow == Flow::Converged && group == "config.openshift.io"
     })
     .await;
     if flow == Flow::Converged {

@@ -20,7 +20,8 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{NAMESPACE, environment, text};
-use crate::hub::{Hub, define, eventually};
+use crate::hub::{Hub, eventually};
+use crate::pool::{Kinds, lease};
 
 /// An operator at work.
 pub struct Running {
@@ -70,9 +71,7 @@ pub fn install(kube: &Kube) -> String {
 
 /// A hub that is no OpenShift, with what the operator needs to be there.
 pub async fn plain() -> Hub {
-    let kube = tokio::task::spawn_blocking(|| Kube::launch(&[]).unwrap()).await.unwrap();
-    let hub = Hub::of(kube).await;
-    define(&hub.client, |group| group == "agent-install.openshift.io").await;
+    let hub = lease(Kinds::Operator).await;
     hub.namespace(NAMESPACE).await;
     hub
 }
