@@ -9,7 +9,7 @@ use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::hub::{Running, condition, limited, reconciled};
+use super::hub::{Running, condition, limited, object, objects, reconciled};
 use super::{NAMESPACE, config, environment, text};
 use crate::hub::{Hub, eventually};
 use crate::pool::{Kinds, lease};
@@ -106,11 +106,7 @@ async fn routes_and_authorities_are_waited_for() {
         "--output=json",
         &format!("--patch={change}"),
     ]);
-    eventually("they are gone", async || {
-        let routes = hub.get(&["get", "routes", "--namespace", NAMESPACE, "--output=json"]);
-        routes["items"].as_array().unwrap().len() == 2
-    })
-    .await;
+    eventually("they are gone", async || objects(&hub, "Route").await.len() == 2).await;
     running.stop().await;
 }
 
@@ -133,34 +129,33 @@ async fn knows_adherence(hub: &Hub) {
 
 /// A profile that changes is soon that of service, image service and webhooks, since it is watched.
 async fn speaks_as_the_cluster_does(hub: &Hub) {
-    let get =
-        |kind: &str, name: &str| hub.get(&["get", kind, name, "--namespace", NAMESPACE, "--output=json"]);
-    let spoken = || {
-        let container =
-            |kind: &str, name: &str| get(kind, name)["spec"]["template"]["spec"]["containers"][0].clone();
-        let images = container("statefulset", "assisted-image-service")["env"].clone();
-        let of_images = images.as_array().unwrap().iter().find(|one| one["name"] == "TLS_MIN_VERSION");
-        let webhooks = container("deployment", "agentinstalladmission")["args"].clone();
-        let mut args = webhooks.as_array().unwrap().iter().filter_map(Value::as_str);
+    let spoken = async || {
+        let images = object(hub, "StatefulSet", "assisted-image-service").await;
+        let env = images["spec"]["template"]["spec"]["containers"][0]["env"].as_array().unwrap();
+        let of_images = env.iter().find(|one| one["name"] == "TLS_MIN_VERSION");
+        let webhooks = object(hub, "Deployment", "agentinstalladmission").await;
+        let args = webhooks["spec"]["template"]["spec"]["containers"][0]["args"].as_array().unwrap();
+        let mut args = args.iter().filter_map(Value::as_str);
         let of_webhooks = args.find_map(|arg| arg.strip_prefix("--tls-min-version="));
         [
-            get("configmap", "assisted-service")["data"]["TLS_MIN_VERSION"].clone(),
+            object(hub, "ConfigMap", "assisted-service").await["data"]["TLS_MIN_VERSION"].clone(),
             of_images.map(|one| one["value"].clone()).unwrap_or_default(),
             json!(of_webhooks),
         ]
     };
-    let hash = || {
-        let template = get("deployment", "assisted-service")["spec"]["template"].clone();
-        template["metadata"]["annotations"]["agent-install.openshift.io/config-hash"].clone()
+    let hash = async || {
+        let deployment = object(hub, "Deployment", "assisted-service").await;
+        let metadata = &deployment["spec"]["template"]["metadata"];
+        metadata["annotations"]["agent-install.openshift.io/config-hash"].clone()
     };
-    assert_eq!(spoken(), ["VersionTLS12"; 3], "the profile is not for all components");
-    let before = hash();
+    assert_eq!(spoken().await, ["VersionTLS12"; 3], "the profile is not for all components");
+    let before = hash().await;
     hub.apply(&api_server("StrictAllComponents", "Modern"));
-    eventually("nothing older than TLS 1.3 is spoken", async || spoken() == ["VersionTLS13"; 3]).await;
-    eventually("the service starts anew with it", async || hash() != before).await;
+    eventually("nothing older than TLS 1.3 is spoken", async || spoken().await == ["VersionTLS13"; 3]).await;
+    eventually("the service starts anew with it", async || hash().await != before).await;
     hub.apply(&api_server("StrictAllComponents", "Intermediate"));
-    eventually("TLS 1.2 is spoken again", async || spoken() == ["VersionTLS12"; 3]).await;
-    eventually("the service is as it was", async || hash() == before).await;
+    eventually("TLS 1.2 is spoken again", async || spoken().await == ["VersionTLS12"; 3]).await;
+    eventually("the service is as it was", async || hash().await == before).await;
 }
 
 /// The kind by which a cluster tells its domain, in the fields that are read here.

@@ -11,29 +11,27 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::hub::{Running, condition, limited, plain, reason, reconciled, run_pods, touch};
+use super::hub::{Running, condition, limited, objects, plain, reason, reconciled, run_pods, touch};
 use super::{NAMESPACE, environment, text};
 use crate::hub::{Hub, eventually};
 
 /// What the operator made, each with the version that it is of.
-fn versions(hub: &Hub) -> BTreeMap<String, Value> {
-    let list = hub.get(&[
-        "get",
-        "deployments,statefulsets,configmaps",
-        "--namespace",
-        NAMESPACE,
-        "--selector=app.kubernetes.io/managed-by=assisted-operator",
-        "--output=json",
-    ]);
-    let version = |item: &Value| {
-        let (kind, name) = (item["kind"].as_str().unwrap(), item["metadata"]["name"].as_str().unwrap());
-        let version = match kind {
-            "ConfigMap" => &item["data"]["SELF_VERSION"],
-            _ => &item["spec"]["template"]["spec"]["containers"][0]["image"],
-        };
-        (format!("{kind} {name}"), version.clone())
-    };
-    list["items"].as_array().unwrap().iter().map(version).collect()
+async fn versions(hub: &Hub) -> BTreeMap<String, Value> {
+    let mut versions = BTreeMap::new();
+    for kind in ["ConfigMap", "Deployment", "StatefulSet"] {
+        for object in objects(hub, kind).await {
+            let metadata = &object["metadata"];
+            if metadata["labels"]["app.kubernetes.io/managed-by"] != "assisted-operator" {
+                continue;
+            }
+            let version = match kind {
+                "ConfigMap" => &object["data"]["SELF_VERSION"],
+                _ => &object["spec"]["template"]["spec"]["containers"][0]["image"],
+            };
+            versions.insert(format!("{kind} {}", metadata["name"].as_str().unwrap()), version.clone());
+        }
+    }
+    versions
 }
 
 /// What must be the same for ever: volumes, keys and passwords.
@@ -68,7 +66,7 @@ async fn another_version_changes_what_runs_and_back_and_keeps_what_is_kept() {
         ]
         .map(|name| (name.to_owned(), Value::from(image)))
         .into();
-        eventually(&format!("{image} is what is to run"), async || versions(&hub) == wanted).await;
+        eventually(&format!("{image} is what is to run"), async || versions(&hub).await == wanted).await;
         // What ran before is not taken for what is to run.
         eventually("that it does not run yet is told", async || {
             reason(&hub.client, "DeploymentsHealthy").await == "DeploymentFailure"
