@@ -9,7 +9,7 @@ use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::hub::{Running, condition, limited, object, objects, reconciled};
+use super::hub::{Running, condition, limited, object, objects, reconciled, touch};
 use super::{NAMESPACE, config, environment, text};
 use crate::hub::{Hub, eventually};
 use crate::pool::{Kinds, lease};
@@ -241,7 +241,15 @@ async fn the_hubs_own_cluster_is_taken_in_and_let_go() {
     })
     .await;
     hub.apply(&further(&LOCAL_CLUSTER, NAMESPACE));
-    says("Local cluster is managed.").await;
+    // By itself the operator looks after 20 seconds; what is granted counts a moment after it is written.
+    eventually("it is taken in", async || {
+        touch(&hub).await;
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        condition(&hub.client, "LocalClusterManaged")
+            .await
+            .is_some_and(|(_, reason, _)| reason == "Local cluster is managed.")
+    })
+    .await;
     let get = |kind: &str, name: &str| {
         hub.get(&["get", kind, name, "--namespace", "local-cluster", "--output=json"])
     };

@@ -17,10 +17,10 @@ use super::super::world::{Site, serving_in, until, wait};
 use crate::controllers::own_hub::OwnHub;
 use crate::hub::apply;
 
-const AGENTS: usize = 40;
+const AGENTS: usize = 20;
 const LEASE: Duration = Duration::from_secs(15);
 /// How long nothing may be written.
-const REST: Duration = Duration::from_secs(5);
+const REST: Duration = Duration::from_secs(3);
 
 /// All objects that the controllers write, each with its version.
 async fn objects(site: &Site) -> Vec<(String, Option<String>, Value)> {
