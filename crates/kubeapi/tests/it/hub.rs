@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::process::Stdio;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use assisted_crd::definition;
@@ -125,17 +126,17 @@ pub fn apply(kube: &Kube, manifests: &str) -> Result<(), String> {
 
 /// Defines the kinds of ours and of others that are of the groups that are wanted, and waits until there are objects of them.
 pub async fn define(client: &Client, is_wanted: impl Fn(&str) -> bool) {
+    static ALL: LazyLock<Vec<CustomResourceDefinition>> =
+        LazyLock::new(|| definition::read(&[definition::OURS, definition::OTHERS].concat()).unwrap());
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let mut definitions = definition::read(definition::OURS).unwrap();
-    definitions.extend(definition::read(definition::OTHERS).unwrap());
-    definitions.retain(|definition| is_wanted(&definition.spec.group));
-    for definition in &definitions {
+    let wanted: Vec<_> = ALL.iter().filter(|definition| is_wanted(&definition.spec.group)).collect();
+    for definition in &wanted {
         api.create(&PostParams::default(), definition).await.unwrap();
     }
-    for definition in definitions {
-        let name = definition.metadata.name.unwrap();
-        eventually(&name, async || {
-            let status = api.get(&name).await.unwrap().status.unwrap_or_default();
+    for definition in wanted {
+        let name = definition.metadata.name.as_deref().unwrap();
+        eventually(name, async || {
+            let status = api.get(name).await.unwrap().status.unwrap_or_default();
             let conditions = status.conditions.unwrap_or_default();
             conditions.iter().any(|condition| condition.type_ == "Established" && condition.status == "True")
         })

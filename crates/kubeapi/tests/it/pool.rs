@@ -46,8 +46,8 @@ pub enum Kinds {
     Operator,
     /// Those that the controllers look at, on a hub and on the clusters that hosts join.
     Controllers,
-    /// All of ours and of others.
-    All,
+    /// Those that the operator looks at on OpenShift.
+    OpenShift,
 }
 
 impl Kinds {
@@ -63,7 +63,14 @@ impl Kinds {
                     | "machineconfiguration.openshift.io"
                     | "metal3.io"
             ),
-            Self::All => true,
+            Self::OpenShift => matches!(
+                group,
+                "agent-install.openshift.io"
+                    | "cluster.open-cluster-management.io"
+                    | "config.openshift.io"
+                    | "extensions.hive.openshift.io"
+                    | "hive.openshift.io"
+            ),
         }
     }
 }
@@ -192,7 +199,10 @@ async fn clean(client: &Client, expected: &BTreeMap<Place, String>) -> Result<()
 
 /// All objects but for those that the server itself makes; none when it does not tell of all kinds that are defined.
 async fn objects_of(client: &Client) -> Result<Option<BTreeMap<Place, Found>>, kube::Error> {
-    let discovery = Discovery::new(client.clone()).run_aggregated().await?;
+    let discovery = match Discovery::new(client.clone()).run_aggregated().await {
+        Err(kube::Error::Discovery(_)) => return Ok(None),
+        told => told?,
+    };
     let (mut found, mut listed) = (BTreeMap::new(), BTreeSet::new());
     for (resource, capabilities) in discovery.groups().flat_map(ApiGroup::resources_by_stability) {
         let can = |verb| capabilities.supports_operation(verb);
@@ -255,10 +265,10 @@ async fn remove(client: &Client, mut objects: Vec<(&Place, &Found)>) {
             let free = Patch::Merge(json!({"metadata": {"finalizers": null}}));
             drop(api.patch(name, &PatchParams::default(), &free).await);
         }
-        if metadata.deletion_timestamp.is_none() {
+        if kind != NAMESPACES || metadata.deletion_timestamp.is_none() {
             let now = DeleteParams { grace_period_seconds: Some(0), ..DeleteParams::background() };
             drop(api.delete(name, &now).await);
-        } else if kind == NAMESPACES && nothing_else {
+        } else if nothing_else {
             drop(finalize(client, name).await);
         }
     }

@@ -35,7 +35,7 @@ fn service_monitors() -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn routes_and_authorities_are_waited_for() {
-    let hub = lease(Kinds::All).await;
+    let hub = lease(Kinds::OpenShift).await;
     let route = kinds::kinds().unwrap().into_iter().find(|kind| kind.kind == "Route").unwrap();
     hub.apply(&route.definition().unwrap().to_string());
     hub.apply(&service_monitors().to_string());
@@ -171,7 +171,7 @@ fn dnses() -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_hubs_own_cluster_is_taken_in_and_let_go() {
     const ID: &str = "11111111-1111-4111-8111-111111111111";
-    let hub = lease(Kinds::All).await;
+    let hub = lease(Kinds::OpenShift).await;
     hub.apply(&dnses().to_string());
     for name in [NAMESPACE, "openshift-config", "openshift-kube-apiserver", "local-cluster"] {
         hub.namespace(name).await;
