@@ -23,6 +23,8 @@ use crate::pool::Server;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a kind that was defined may not be told of.
 const UNTOLD: Duration = Duration::from_secs(3);
+/// An API server heeds rights a moment after they are written.
+const RIGHTS: Duration = Duration::from_millis(100);
 
 pub const SILENCE: Duration = Duration::from_secs(600);
 
@@ -66,6 +68,9 @@ impl Hub {
                 kube::Error::Api(status) => status.message.clone(),
                 other => other.to_string(),
             })?;
+        }
+        if objects.iter().any(|object| object["apiVersion"] == "rbac.authorization.k8s.io/v1") {
+            tokio::time::sleep(RIGHTS).await;
         }
         Ok(())
     }
