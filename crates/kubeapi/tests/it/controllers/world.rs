@@ -68,21 +68,19 @@ enum Flow {
 /// The hub that all tests share, started on first use, on threads of its own.
 pub fn shared() -> &'static Shared {
     static SHARED: OnceLock<Shared> = OnceLock::new();
-    SHARED.get_or_init(|| start_apart(Kube::start().unwrap(), Flow::VirtualMedia))
+    SHARED.get_or_init(|| start_apart(Flow::VirtualMedia))
 }
 
 /// The one on which metal3 has machines installed.
 fn converged() -> &'static Shared {
     static SHARED: OnceLock<Shared> = OnceLock::new();
-    SHARED.get_or_init(|| {
-        let kube = Box::leak(Box::new(Kube::launch(&[]).unwrap()));
-        start_apart(kube, Flow::Converged)
-    })
+    SHARED.get_or_init(|| start_apart(Flow::Converged))
 }
 
-fn start_apart(kube: &'static Kube, flow: Flow) -> Shared {
+fn start_apart(flow: Flow) -> Shared {
     let told = tracing_subscriber::fmt().with_max_level(tracing_subscriber::filter::LevelFilter::WARN);
     drop(told.with_test_writer().with_writer(std::io::stderr).try_init());
+    let kube: &'static Kube = Box::leak(Box::new(Kube::launch(&[]).unwrap()));
     let (send, receive) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
