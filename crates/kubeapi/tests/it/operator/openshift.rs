@@ -79,18 +79,20 @@ async fn routes_and_authorities_are_waited_for() {
     maps.patch("cluster-trusted-ca-bundle", &PatchParams::default(), &filled).await.unwrap();
     reconciled(&hub.client).await;
 
-    let get =
-        |kind: &str, name: &str| hub.get(&["get", kind, name, "--namespace", NAMESPACE, "--output=json"]);
-    assert_eq!(get("route", "assisted-service")["spec"]["host"], "assisted-service.apps.example.com");
-    assert_eq!(get("route", "assisted-service-ipxe")["spec"]["host"], "assisted-service.apps.example.com");
-    assert_eq!(get("configmap", "default-ingress-cert")["data"]["ca-bundle.crt"], pem);
-    assert_eq!(get("servicemonitor", "assisted-service")["spec"]["endpoints"][0]["scheme"], "https");
+    let get = async |kind: &str, name: &str| object(&hub, kind, name).await;
+    assert_eq!(get("Route", "assisted-service").await["spec"]["host"], "assisted-service.apps.example.com");
     assert_eq!(
-        get("configmap", "assisted-service")["data"]["IMAGE_SERVICE_BASE_URL"],
+        get("Route", "assisted-service-ipxe").await["spec"]["host"],
+        "assisted-service.apps.example.com"
+    );
+    assert_eq!(get("ConfigMap", "default-ingress-cert").await["data"]["ca-bundle.crt"], pem);
+    assert_eq!(get("ServiceMonitor", "assisted-service").await["spec"]["endpoints"][0]["scheme"], "https");
+    assert_eq!(
+        get("ConfigMap", "assisted-service").await["data"]["IMAGE_SERVICE_BASE_URL"],
         "https://assisted-image-service.apps.example.com"
     );
     assert_eq!(
-        get("service", "agentinstalladmission")["metadata"]["annotations"]["service.beta.openshift.io/serving-cert-secret-name"],
+        get("Service", "agentinstalladmission").await["metadata"]["annotations"]["service.beta.openshift.io/serving-cert-secret-name"],
         "agentinstalladmission"
     );
 

@@ -11,7 +11,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::hub::{Running, condition, limited, objects, plain, reason, reconciled, run_pods, touch};
+use super::hub::{Running, condition, limited, object, objects, plain, reason, reconciled, run_pods, touch};
 use super::{NAMESPACE, environment, text};
 use crate::hub::{Hub, eventually};
 
@@ -42,10 +42,6 @@ fn kept(hub: &Hub) -> Vec<Value> {
         json!([item["kind"], metadata["name"], metadata["uid"], item["data"], item["spec"]])
     };
     list["items"].as_array().unwrap().iter().map(of).collect()
-}
-
-fn get(hub: &Hub, kind: &str, name: &str) -> Value {
-    hub.get(&["get", kind, name, "--namespace", NAMESPACE, "--output=json"])
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -89,7 +85,7 @@ async fn another_version_changes_what_runs_and_back_and_keeps_what_is_kept() {
         let now = kept(&hub);
         assert!(before.is_empty() || before == now, "{image}: {before:?} {now:?}");
         before = now;
-        sets.push(get(&hub, "statefulset", "assisted-image-service")["metadata"]["uid"].clone());
+        sets.push(object(&hub, "StatefulSet", "assisted-image-service").await["metadata"]["uid"].clone());
     }
     assert!(before.len() >= 7, "two volumes and five Secrets: {before:?}");
     assert!(sets.iter().all(|uid| *uid == sets[0]), "its volume would go with it");
@@ -156,22 +152,22 @@ async fn what_the_replaced_operator_left_is_taken_over() {
         api.create(&params, &serde_json::from_value(object).unwrap()).await.unwrap();
     }
     let before = kept(&hub);
-    let service = get(&hub, "deployment", "assisted-service")["metadata"]["uid"].clone();
-    let set = get(&hub, "statefulset", "assisted-image-service")["metadata"]["uid"].clone();
+    let service = object(&hub, "Deployment", "assisted-service").await["metadata"]["uid"].clone();
+    let set = object(&hub, "StatefulSet", "assisted-image-service").await["metadata"]["uid"].clone();
 
     let running = Running::start(client, environment());
     reconciled(&hub.client).await;
     // The service would not start with what it can't heed.
-    let settings = get(&hub, "configmap", "assisted-service")["data"].clone();
+    let settings = object(&hub, "ConfigMap", "assisted-service").await["data"].clone();
     assert_eq!((&settings["AUTH_TYPE"], &settings["JWKS_URL"]), (&json!("local"), &Value::Null));
     assert_eq!(settings["TLS_CIPHER_SUITES"], Value::Null);
-    let now = get(&hub, "deployment", "assisted-service");
+    let now = object(&hub, "Deployment", "assisted-service").await;
     assert_eq!(now["metadata"]["uid"], service);
     let container = &now["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(container["image"], "registry.example.com/assisted:1");
     assert!(!container["env"].to_string().contains("TLS_CIPHER_SUITES"), "{container}");
     // Its volume is another one: it is made anew, and nothing holds the old one up.
-    let now = get(&hub, "statefulset", "assisted-image-service");
+    let now = object(&hub, "StatefulSet", "assisted-image-service").await;
     assert_ne!(now["metadata"]["uid"], set);
     assert_eq!(now["metadata"]["finalizers"], Value::Null);
     let storage = &now["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"];
