@@ -13,4 +13,5 @@ mod infra_env;
 mod kustomize;
 mod node;
 mod operator;
+mod pool;
 mod rbac;

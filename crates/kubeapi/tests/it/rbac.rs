@@ -9,7 +9,7 @@ use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessRevie
 use kube::Api;
 use kube::api::PostParams;
 
-use crate::hub::Hub;
+use crate::pool::{Kinds, lease};
 
 const NAMESPACE: &str = "assisted-installer";
 
@@ -68,9 +68,7 @@ fn nothing_is_granted_as_a_whole_or_twice() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_api_server_grants_what_is_declared() {
-    let kube =
-        tokio::task::spawn_blocking(|| assisted_testkit::kube::Kube::launch(&[]).unwrap()).await.unwrap();
-    let hub = Hub::of(kube).await;
+    let hub = lease(Kinds::Operator).await;
     hub.namespace(NAMESPACE).await;
     for role in ROLES {
         hub.apply(&manifest(role, NAMESPACE));

@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::agent_cluster_install::install;
 use crate::hub::{Hub, eventually};
+use crate::pool::{Kinds, lease};
 
 /// A process that answers, under its own rights.
 struct Webhooks {
@@ -78,7 +79,7 @@ fn named(mut object: serde_json::Value, kind: &str, namespace: &str, name: &str)
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_api_server_refuses_what_the_webhooks_deny() {
-    let hub = Hub::launch().await;
+    let hub = lease(Kinds::Controllers).await;
     let namespace = "webhooks";
     hub.namespace(namespace).await;
     let client = hub.client_of(&account(&hub, namespace)).await;
@@ -147,7 +148,7 @@ async fn an_api_server_refuses_what_the_webhooks_deny() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_it_keeps_is_mended_and_nothing_else_is_touched() {
-    let hub = Hub::launch().await;
+    let hub = lease(Kinds::Controllers).await;
     let namespace = "kept";
     hub.namespace(namespace).await;
     let client = hub.client_of(&account(&hub, namespace)).await;
@@ -214,7 +215,7 @@ async fn what_it_keeps_is_mended_and_nothing_else_is_touched() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_configurations_of_others_it_fills_in_the_bundle_alone() {
-    let hub = Hub::launch().await;
+    let hub = lease(Kinds::Controllers).await;
     let namespace = "filled";
     hub.namespace(namespace).await;
     let client = hub.client_of(&account(&hub, namespace)).await;

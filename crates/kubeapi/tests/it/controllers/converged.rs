@@ -194,7 +194,7 @@ async fn a_machine_is_inspected_with_the_image_of_its_infra_env_and_installed() 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_agent_of_a_deleted_machine_goes_after_its_node_is_empty() {
     let site = Site::converged("emptied").await;
-    let spoke = Spoke::launch().await;
+    let spoke = Spoke::lease().await;
     taken_in(&site, &spoke.kubeconfig()).await;
     customization(&site, AGENT_IMAGE).await;
     let reference =
@@ -285,7 +285,7 @@ async fn the_agent_of_ironic_comes_from_the_release_of_the_hub_or_one_of_its_ver
     let plain = format!("[[registry]]\nlocation = \"{}\"\ninsecure = true\n", registry.name());
     std::fs::write(&conf, plain).unwrap();
 
-    let mut hub = OwnHub::launch(&[]).await;
+    let mut hub = OwnHub::lease().await;
     hub.served = serving_in(dir.path(), |settings| {
         settings.generation.generator = Generator::Openshift;
         settings.images.registries_conf = conf.to_str().unwrap().to_owned();

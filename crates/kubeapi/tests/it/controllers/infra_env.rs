@@ -94,7 +94,7 @@ async fn an_infra_env_comes_with_its_object_and_goes_with_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_an_image_service_there_is_an_infra_env_without_an_image() {
     let dir = tempfile::tempdir().unwrap();
-    let mut hub = OwnHub::launch(&[]).await;
+    let mut hub = OwnHub::lease().await;
     hub.served = serving_in(dir.path(), |settings| settings.http.enable_image_service = false).await;
     hub.start(Duration::from_secs(15)).await;
     let site = hub.site("imageless").await;

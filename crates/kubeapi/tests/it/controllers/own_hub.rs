@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assisted_kube::client::{from_file, from_text};
+use assisted_kube::client::from_text;
 use assisted_kubeapi::controllers::{RunError, run};
 use assisted_service::Service;
 use assisted_testkit::Hole;
@@ -11,12 +11,13 @@ use kube::Client;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::world::{GROUPS, SILENCE, Served, Site, kubeconfig, options, serving};
-use crate::hub::define;
+use super::world::{SILENCE, Served, Site, kubeconfig, options, serving};
+use crate::hub::{Hub, define};
+use crate::pool::{Kinds, Server, lease};
 
 /// An API server with the controllers, for one test alone.
 pub struct OwnHub {
-    pub kube: Kube,
+    pub kube: Server,
     pub client: Client,
     pub served: Served,
     /// What the controllers reach the API server through.
@@ -25,17 +26,22 @@ pub struct OwnHub {
 }
 
 impl OwnHub {
-    /// One with these controllers of Kubernetes; ours don't run yet.
-    pub async fn launch(controllers: &'static [&'static str]) -> Self {
-        Self::of(tokio::task::spawn_blocking(|| Kube::launch(controllers).unwrap()).await.unwrap()).await
+    /// One of the pool; the controllers don't run yet.
+    pub async fn lease() -> Self {
+        Self::on(lease(Kinds::Controllers).await).await
     }
 
-    /// The hub of a server.
+    /// The hub of a server of one's own.
     pub async fn of(kube: Kube) -> Self {
-        let client = from_file(&kube.kubeconfig(), SILENCE).await.unwrap();
-        define(&client, |group| GROUPS.contains(&group)).await;
+        let hub = Hub::of(kube).await;
+        define(&hub.client, |group| Kinds::Controllers.hold(group)).await;
+        Self::on(hub).await
+    }
+
+    async fn on(Hub { kube, client }: Hub) -> Self {
         let network = Hole::before(kube.address().port()).await.unwrap();
-        Self { kube, client, served: serving().await, network, running: None }
+        let served = Box::pin(serving()).await;
+        Self { kube, client, served, network, running: None }
     }
 
     /// Starts the controllers, with a lease of this duration.

@@ -10,7 +10,6 @@ use assisted_crd::metal3::bare_metal_host::BareMetalHost;
 use assisted_kube::client::from_text;
 use assisted_kube::error::optional;
 use assisted_simhost::host::SimHost;
-use assisted_testkit::kube::Kube;
 use assisted_wire::host::{HostProgress, HostStage};
 use assisted_wire::step::{StepReply, StepType};
 use k8s_openapi::ByteString;
@@ -21,12 +20,14 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, SanType};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::agent::{boot, condition_of, infra_env_id, register, report_sufficient, state};
 use super::bare_metal_host::{machine, metal3, state as machine_state, told_address};
 use super::cluster::imported;
 use super::world::{Site, until, wait};
-use crate::hub::{Hub, define};
+use crate::hub::Hub;
+use crate::pool::{Kinds, lease};
 
 const SILENCE: std::time::Duration = std::time::Duration::from_secs(60);
 const BOOTSTRAPPER: &str = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper";
@@ -35,8 +36,6 @@ const BOOTSTRAPPER_GROUPS: &[&str] = &[
     "system:serviceaccounts",
     "system:authenticated",
 ];
-/// Kinds of the cluster.
-const GROUPS: [&str; 2] = ["machineconfiguration.openshift.io", "metal3.io"];
 const ASK: &str = r#"
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -69,19 +68,26 @@ pub fn define_machines(hub: &Hub) {
 /// A cluster that was installed.
 pub struct Spoke {
     pub hub: Hub,
+    /// Who may do anything there, by this name until the test ends: the service goes on with the cluster of a test that has ended, and
+    /// must do nothing on the server that another test has meanwhile.
+    administrator: String,
 }
 
 impl Spoke {
-    pub async fn launch() -> Self {
-        let kube = tokio::task::spawn_blocking(|| Kube::launch(&[]).unwrap()).await.unwrap();
-        let hub = Hub::of(kube).await;
-        define(&hub.client, |group| GROUPS.contains(&group)).await;
+    pub async fn lease() -> Self {
+        let hub = lease(Kinds::Controllers).await;
         hub.apply(ASK);
-        Self { hub }
+        let administrator = format!("administrator-{}", Uuid::new_v4());
+        hub.apply(&format!(
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {{name: administrator}}\n\
+             roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}}\n\
+             subjects: [{{apiGroup: rbac.authorization.k8s.io, kind: User, name: {administrator}}}]\n"
+        ));
+        Self { hub, administrator }
     }
 
     pub fn kubeconfig(&self) -> String {
-        std::fs::read_to_string(self.hub.kube.kubeconfig()).unwrap()
+        self.hub.kube.kubeconfig_of(&self.administrator, &["system:authenticated"])
     }
 
     pub fn client(&self) -> Client {
@@ -210,7 +216,7 @@ pub fn address(host: HostKey) -> IpAddr {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_joins_a_cluster_as_a_node() {
     let site = Site::new("joining").await;
-    let spoke = Spoke::launch().await;
+    let spoke = Spoke::lease().await;
     let pool: MachineConfigPool =
         serde_json::from_value(json!({"metadata": {"name": "worker"}, "spec": {}})).unwrap();
     let pools = Api::<MachineConfigPool>::all(spoke.client());
@@ -325,7 +331,7 @@ fn of_machines(spoke: &Spoke, kind: &str) -> Vec<Value> {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_installed_host_is_reclaimed_or_waits_for_somebody() {
     let site = Site::new("reclaim").await;
-    let mut spoke = Spoke::launch().await;
+    let mut spoke = Spoke::lease().await;
     define_machines(&spoke.hub);
     taken_in(&site, &spoke.kubeconfig()).await;
     site.infra_env("pool", json!({"cpuArchitecture": "x86_64"})).await;
@@ -410,7 +416,7 @@ async fn an_installed_host_is_reclaimed_or_waits_for_somebody() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_node_of_an_agent_goes_with_it_unless_it_is_to_stay() {
     let site = Site::new("forgood").await;
-    let spoke = Spoke::launch().await;
+    let spoke = Spoke::lease().await;
     define_machines(&spoke.hub);
     taken_in(&site, &spoke.kubeconfig()).await;
     let reference =
@@ -460,7 +466,7 @@ async fn the_node_of_an_agent_goes_with_it_unless_it_is_to_stay() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_that_is_away_holds_up_nobody_and_is_told_of() {
     let site = Site::new("away").await;
-    let mut spoke = Spoke::launch().await;
+    let mut spoke = Spoke::lease().await;
     taken_in(&site, &spoke.kubeconfig()).await;
     let reference =
         json!({"clusterRef": {"name": "demo", "namespace": site.namespace}, "cpuArchitecture": "x86_64"});
@@ -507,7 +513,7 @@ async fn a_cluster_that_is_away_holds_up_nobody_and_is_told_of() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_machine_becomes_one_of_the_cluster_that_it_joins() {
     let site = Site::new("member").await;
-    let spoke = Spoke::launch().await;
+    let spoke = Spoke::lease().await;
     define_machines(&spoke.hub);
     let authority = rcgen::generate_simple_self_signed(["machine-config".to_owned()]).unwrap().cert.pem();
     let config_map = json!({

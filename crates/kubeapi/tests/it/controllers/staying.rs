@@ -37,7 +37,7 @@ async fn joined(site: &Site, spoke: &Spoke, pool: &str, node: &str) -> HostKey {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_of_a_machine_is_not_reclaimed_and_a_node_stays_when_its_infra_env_goes() {
     let site = Site::new("staying").await;
-    let spoke = Spoke::launch().await;
+    let spoke = Spoke::lease().await;
     define_machines(&spoke.hub);
     taken_in(&site, &spoke.kubeconfig()).await;
     site.infra_env("pool", json!({"cpuArchitecture": "x86_64"})).await;
@@ -84,7 +84,7 @@ enum Obstacle {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_leaves_a_cluster_that_does_not_reclaim_it() {
     let site = Site::new("unreclaimed").await;
-    let spoke = Spoke::launch().await;
+    let spoke = Spoke::lease().await;
     taken_in(&site, &spoke.kubeconfig()).await;
     site.infra_env("pool", json!({"cpuArchitecture": "x86_64"})).await;
     let agents = site.api::<Agent>();

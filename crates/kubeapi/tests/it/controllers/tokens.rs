@@ -81,7 +81,7 @@ async fn each_address_opens_by_its_token_and_is_written_once() {
     let dir = tempfile::tempdir().unwrap();
     let private = Signer::generate().unwrap();
     let key = Signer::new(&private).unwrap();
-    let mut hub = OwnHub::launch(&[]).await;
+    let mut hub = OwnHub::lease().await;
     hub.served = serving_in(dir.path(), |settings| guard(settings, &key, &private)).await;
     hub.start(LEASE).await;
     let site = hub.site("tokens").await;

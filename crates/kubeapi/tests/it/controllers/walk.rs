@@ -79,7 +79,7 @@ async fn the_document_is_typed_from_manifests_to_a_cluster_and_back() {
     machines.abort();
 
     // From here on another API server is that of the cluster.
-    let spoke = Spoke::launch().await;
+    let spoke = Spoke::lease().await;
     site.merge::<Secret>("demo-admin-kubeconfig", json!({"stringData": {"kubeconfig": spoke.kubeconfig()}}))
         .await;
     let host = register(&site, infra_env_id(&site, "pool").await).await;

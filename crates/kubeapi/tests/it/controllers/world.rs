@@ -41,15 +41,13 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::hub::{apply, define};
+use crate::pool::Kinds;
 
 /// How long something may take; a failing test waits as long.
 const PATIENCE: Duration = Duration::from_secs(180);
 pub const SILENCE: Duration = Duration::from_secs(330);
 /// A release that the service knows, so that nobody asks a registry.
 pub const RELEASE: &str = "quay.io/openshift-release-dev/ocp-release:4.20.0-x86_64";
-/// The groups of the kinds that the controllers look at.
-pub const GROUPS: [&str; 4] =
-    ["agent-install.openshift.io", "extensions.hive.openshift.io", "hive.openshift.io", "metal3.io"];
 const IMAGES: &str = "http://images.example.com:8080";
 
 /// A hub, and what runs for it.
@@ -70,21 +68,19 @@ enum Flow {
 /// The hub that all tests share, started on first use, on threads of its own.
 pub fn shared() -> &'static Shared {
     static SHARED: OnceLock<Shared> = OnceLock::new();
-    SHARED.get_or_init(|| start_apart(Kube::start().unwrap(), Flow::VirtualMedia))
+    SHARED.get_or_init(|| start_apart(Flow::VirtualMedia))
 }
 
 /// The one on which metal3 has machines installed.
 fn converged() -> &'static Shared {
     static SHARED: OnceLock<Shared> = OnceLock::new();
-    SHARED.get_or_init(|| {
-        let kube = Box::leak(Box::new(Kube::launch(&[]).unwrap()));
-        start_apart(kube, Flow::Converged)
-    })
+    SHARED.get_or_init(|| start_apart(Flow::Converged))
 }
 
-fn start_apart(kube: &'static Kube, flow: Flow) -> Shared {
+fn start_apart(flow: Flow) -> Shared {
     let told = tracing_subscriber::fmt().with_max_level(tracing_subscriber::filter::LevelFilter::WARN);
     drop(told.with_test_writer().with_writer(std::io::stderr).try_init());
+    let kube: &'static Kube = Box::leak(Box::new(Kube::launch(&[]).unwrap()));
     let (send, receive) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
@@ -100,7 +96,7 @@ fn start_apart(kube: &'static Kube, flow: Flow) -> Shared {
 async fn start(kube: &'static Kube, flow: Flow) -> Shared {
     let client = client(kube).await;
     define(&client, |group| {
-        GROUPS.contains(&group) || flow == Flow::Converged && group == "config.openshift.io"
+        Kinds::Controllers.hold(group) || flow == Flow::Converged && group == "config.openshift.io"
     })
     .await;
     if flow == Flow::Converged {

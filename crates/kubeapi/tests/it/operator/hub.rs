@@ -7,20 +7,24 @@ use std::process::Command;
 use assisted_crd::agent_install::agent_service_config::AgentServiceConfig;
 use assisted_crd::labels::finalizer;
 use assisted_kubeapi::operator::access::ROLE;
+use assisted_kubeapi::operator::apply::KINDS;
 use assisted_kubeapi::operator::environment::Environment;
 use assisted_kubeapi::operator::watch::work;
 use assisted_kubeapi::rbac::manifest;
 use assisted_testkit::kube::Kube;
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
+use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::api::networking::v1::Ingress;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use kube::core::DynamicObject;
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{NAMESPACE, environment, text};
-use crate::hub::{Hub, define, eventually};
+use crate::hub::{Hub, eventually};
+use crate::pool::{Kinds, lease};
 
 /// An operator at work.
 pub struct Running {
@@ -70,9 +74,7 @@ pub fn install(kube: &Kube) -> String {
 
 /// A hub that is no OpenShift, with what the operator needs to be there.
 pub async fn plain() -> Hub {
-    let kube = tokio::task::spawn_blocking(|| Kube::launch(&[]).unwrap()).await.unwrap();
-    let hub = Hub::of(kube).await;
-    define(&hub.client, |group| group == "agent-install.openshift.io").await;
+    let hub = lease(Kinds::Operator).await;
     hub.namespace(NAMESPACE).await;
     hub
 }
@@ -81,6 +83,22 @@ pub async fn plain() -> Hub {
 pub async fn limited(hub: &Hub) -> Client {
     hub.apply(&manifest(&ROLE, NAMESPACE));
     hub.client_of(&format!("system:serviceaccount:{NAMESPACE}:{}", ROLE.account)).await
+}
+
+/// An object of a kind that the operator makes.
+pub async fn object(hub: &Hub, kind: &str, name: &str) -> Value {
+    serde_json::to_value(made(hub, kind).get(name).await.unwrap()).unwrap()
+}
+
+/// All of a kind that the operator makes.
+pub async fn objects(hub: &Hub, kind: &str) -> Vec<Value> {
+    let list = made(hub, kind).list(&ListParams::default()).await.unwrap();
+    list.into_iter().map(|object| serde_json::to_value(object).unwrap()).collect()
+}
+
+fn made(hub: &Hub, kind: &str) -> Api<DynamicObject> {
+    let kind = KINDS.iter().find(|one| one.kind == kind).unwrap();
+    kind.api(&hub.client, NAMESPACE)
 }
 
 /// Has the operator look again.
@@ -378,14 +396,12 @@ async fn keeps_others_out(hub: &Hub, operator: &Client) {
         "apiVersion: agent-install.openshift.io/v1beta1\nkind: AgentServiceConfig\nmetadata: {name: other}\n\
          spec: {databaseStorage: {}, filesystemStorage: {}}\n",
     );
+    let events: Api<Event> = Api::namespaced(hub.client.clone(), "default");
     eventually("it is told", async || {
-        let events = hub.get(&["get", "events.events.k8s.io", "--namespace=default", "--output=json"]);
         let text = "Only one AgentServiceConfig supported per cluster and must be named 'agent'";
-        events["items"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|event| event["note"] == text && event["reason"] == "Invalid name (other)")
+        events.list(&ListParams::default()).await.unwrap().into_iter().any(|event| {
+            event.note.as_deref() == Some(text) && event.reason.as_deref() == Some("Invalid name (other)")
+        })
     })
     .await;
     for namespace in ["default", "kube-system"] {

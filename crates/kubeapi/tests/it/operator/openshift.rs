@@ -9,9 +9,10 @@ use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::hub::{Running, condition, limited, reconciled};
+use super::hub::{Running, condition, limited, object, objects, reconciled, touch};
 use super::{NAMESPACE, config, environment, text};
 use crate::hub::{Hub, eventually};
+use crate::pool::{Kinds, lease};
 
 /// The kind by which monitoring finds metrics, in the fields that are written here.
 fn service_monitors() -> Value {
@@ -34,7 +35,7 @@ fn service_monitors() -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn routes_and_authorities_are_waited_for() {
-    let hub = Hub::launch().await;
+    let hub = lease(Kinds::OpenShift).await;
     let route = kinds::kinds().unwrap().into_iter().find(|kind| kind.kind == "Route").unwrap();
     hub.apply(&route.definition().unwrap().to_string());
     hub.apply(&service_monitors().to_string());
@@ -78,18 +79,20 @@ async fn routes_and_authorities_are_waited_for() {
     maps.patch("cluster-trusted-ca-bundle", &PatchParams::default(), &filled).await.unwrap();
     reconciled(&hub.client).await;
 
-    let get =
-        |kind: &str, name: &str| hub.get(&["get", kind, name, "--namespace", NAMESPACE, "--output=json"]);
-    assert_eq!(get("route", "assisted-service")["spec"]["host"], "assisted-service.apps.example.com");
-    assert_eq!(get("route", "assisted-service-ipxe")["spec"]["host"], "assisted-service.apps.example.com");
-    assert_eq!(get("configmap", "default-ingress-cert")["data"]["ca-bundle.crt"], pem);
-    assert_eq!(get("servicemonitor", "assisted-service")["spec"]["endpoints"][0]["scheme"], "https");
+    let get = async |kind: &str, name: &str| object(&hub, kind, name).await;
+    assert_eq!(get("Route", "assisted-service").await["spec"]["host"], "assisted-service.apps.example.com");
     assert_eq!(
-        get("configmap", "assisted-service")["data"]["IMAGE_SERVICE_BASE_URL"],
+        get("Route", "assisted-service-ipxe").await["spec"]["host"],
+        "assisted-service.apps.example.com"
+    );
+    assert_eq!(get("ConfigMap", "default-ingress-cert").await["data"]["ca-bundle.crt"], pem);
+    assert_eq!(get("ServiceMonitor", "assisted-service").await["spec"]["endpoints"][0]["scheme"], "https");
+    assert_eq!(
+        get("ConfigMap", "assisted-service").await["data"]["IMAGE_SERVICE_BASE_URL"],
         "https://assisted-image-service.apps.example.com"
     );
     assert_eq!(
-        get("service", "agentinstalladmission")["metadata"]["annotations"]["service.beta.openshift.io/serving-cert-secret-name"],
+        get("Service", "agentinstalladmission").await["metadata"]["annotations"]["service.beta.openshift.io/serving-cert-secret-name"],
         "agentinstalladmission"
     );
 
@@ -105,11 +108,7 @@ async fn routes_and_authorities_are_waited_for() {
         "--output=json",
         &format!("--patch={change}"),
     ]);
-    eventually("they are gone", async || {
-        let routes = hub.get(&["get", "routes", "--namespace", NAMESPACE, "--output=json"]);
-        routes["items"].as_array().unwrap().len() == 2
-    })
-    .await;
+    eventually("they are gone", async || objects(&hub, "Route").await.len() == 2).await;
     running.stop().await;
 }
 
@@ -132,34 +131,33 @@ async fn knows_adherence(hub: &Hub) {
 
 /// A profile that changes is soon that of service, image service and webhooks, since it is watched.
 async fn speaks_as_the_cluster_does(hub: &Hub) {
-    let get =
-        |kind: &str, name: &str| hub.get(&["get", kind, name, "--namespace", NAMESPACE, "--output=json"]);
-    let spoken = || {
-        let container =
-            |kind: &str, name: &str| get(kind, name)["spec"]["template"]["spec"]["containers"][0].clone();
-        let images = container("statefulset", "assisted-image-service")["env"].clone();
-        let of_images = images.as_array().unwrap().iter().find(|one| one["name"] == "TLS_MIN_VERSION");
-        let webhooks = container("deployment", "agentinstalladmission")["args"].clone();
-        let mut args = webhooks.as_array().unwrap().iter().filter_map(Value::as_str);
+    let spoken = async || {
+        let images = object(hub, "StatefulSet", "assisted-image-service").await;
+        let env = images["spec"]["template"]["spec"]["containers"][0]["env"].as_array().unwrap();
+        let of_images = env.iter().find(|one| one["name"] == "TLS_MIN_VERSION");
+        let webhooks = object(hub, "Deployment", "agentinstalladmission").await;
+        let args = webhooks["spec"]["template"]["spec"]["containers"][0]["args"].as_array().unwrap();
+        let mut args = args.iter().filter_map(Value::as_str);
         let of_webhooks = args.find_map(|arg| arg.strip_prefix("--tls-min-version="));
         [
-            get("configmap", "assisted-service")["data"]["TLS_MIN_VERSION"].clone(),
+            object(hub, "ConfigMap", "assisted-service").await["data"]["TLS_MIN_VERSION"].clone(),
             of_images.map(|one| one["value"].clone()).unwrap_or_default(),
             json!(of_webhooks),
         ]
     };
-    let hash = || {
-        let template = get("deployment", "assisted-service")["spec"]["template"].clone();
-        template["metadata"]["annotations"]["agent-install.openshift.io/config-hash"].clone()
+    let hash = async || {
+        let deployment = object(hub, "Deployment", "assisted-service").await;
+        let metadata = &deployment["spec"]["template"]["metadata"];
+        metadata["annotations"]["agent-install.openshift.io/config-hash"].clone()
     };
-    assert_eq!(spoken(), ["VersionTLS12"; 3], "the profile is not for all components");
-    let before = hash();
+    assert_eq!(spoken().await, ["VersionTLS12"; 3], "the profile is not for all components");
+    let before = hash().await;
     hub.apply(&api_server("StrictAllComponents", "Modern"));
-    eventually("nothing older than TLS 1.3 is spoken", async || spoken() == ["VersionTLS13"; 3]).await;
-    eventually("the service starts anew with it", async || hash() != before).await;
+    eventually("nothing older than TLS 1.3 is spoken", async || spoken().await == ["VersionTLS13"; 3]).await;
+    eventually("the service starts anew with it", async || hash().await != before).await;
     hub.apply(&api_server("StrictAllComponents", "Intermediate"));
-    eventually("TLS 1.2 is spoken again", async || spoken() == ["VersionTLS12"; 3]).await;
-    eventually("the service is as it was", async || hash() == before).await;
+    eventually("TLS 1.2 is spoken again", async || spoken().await == ["VersionTLS12"; 3]).await;
+    eventually("the service is as it was", async || hash().await == before).await;
 }
 
 /// The kind by which a cluster tells its domain, in the fields that are read here.
@@ -175,7 +173,7 @@ fn dnses() -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_hubs_own_cluster_is_taken_in_and_let_go() {
     const ID: &str = "11111111-1111-4111-8111-111111111111";
-    let hub = Hub::launch().await;
+    let hub = lease(Kinds::OpenShift).await;
     hub.apply(&dnses().to_string());
     for name in [NAMESPACE, "openshift-config", "openshift-kube-apiserver", "local-cluster"] {
         hub.namespace(name).await;
@@ -245,7 +243,15 @@ async fn the_hubs_own_cluster_is_taken_in_and_let_go() {
     })
     .await;
     hub.apply(&further(&LOCAL_CLUSTER, NAMESPACE));
-    says("Local cluster is managed.").await;
+    // By itself the operator looks after 20 seconds; what is granted counts a moment after it is written.
+    eventually("it is taken in", async || {
+        touch(&hub).await;
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        condition(&hub.client, "LocalClusterManaged")
+            .await
+            .is_some_and(|(_, reason, _)| reason == "Local cluster is managed.")
+    })
+    .await;
     let get = |kind: &str, name: &str| {
         hub.get(&["get", kind, name, "--namespace", "local-cluster", "--output=json"])
     };

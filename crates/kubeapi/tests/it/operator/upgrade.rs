@@ -11,29 +11,27 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::hub::{Running, condition, limited, plain, reason, reconciled, run_pods, touch};
+use super::hub::{Running, condition, limited, object, objects, plain, reason, reconciled, run_pods, touch};
 use super::{NAMESPACE, environment, text};
 use crate::hub::{Hub, eventually};
 
 /// What the operator made, each with the version that it is of.
-fn versions(hub: &Hub) -> BTreeMap<String, Value> {
-    let list = hub.get(&[
-        "get",
-        "deployments,statefulsets,configmaps",
-        "--namespace",
-        NAMESPACE,
-        "--selector=app.kubernetes.io/managed-by=assisted-operator",
-        "--output=json",
-    ]);
-    let version = |item: &Value| {
-        let (kind, name) = (item["kind"].as_str().unwrap(), item["metadata"]["name"].as_str().unwrap());
-        let version = match kind {
-            "ConfigMap" => &item["data"]["SELF_VERSION"],
-            _ => &item["spec"]["template"]["spec"]["containers"][0]["image"],
-        };
-        (format!("{kind} {name}"), version.clone())
-    };
-    list["items"].as_array().unwrap().iter().map(version).collect()
+async fn versions(hub: &Hub) -> BTreeMap<String, Value> {
+    let mut versions = BTreeMap::new();
+    for kind in ["ConfigMap", "Deployment", "StatefulSet"] {
+        for object in objects(hub, kind).await {
+            let metadata = &object["metadata"];
+            if metadata["labels"]["app.kubernetes.io/managed-by"] != "assisted-operator" {
+                continue;
+            }
+            let version = match kind {
+                "ConfigMap" => &object["data"]["SELF_VERSION"],
+                _ => &object["spec"]["template"]["spec"]["containers"][0]["image"],
+            };
+            versions.insert(format!("{kind} {}", metadata["name"].as_str().unwrap()), version.clone());
+        }
+    }
+    versions
 }
 
 /// What must be the same for ever: volumes, keys and passwords.
@@ -44,10 +42,6 @@ fn kept(hub: &Hub) -> Vec<Value> {
         json!([item["kind"], metadata["name"], metadata["uid"], item["data"], item["spec"]])
     };
     list["items"].as_array().unwrap().iter().map(of).collect()
-}
-
-fn get(hub: &Hub, kind: &str, name: &str) -> Value {
-    hub.get(&["get", kind, name, "--namespace", NAMESPACE, "--output=json"])
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -68,7 +62,7 @@ async fn another_version_changes_what_runs_and_back_and_keeps_what_is_kept() {
         ]
         .map(|name| (name.to_owned(), Value::from(image)))
         .into();
-        eventually(&format!("{image} is what is to run"), async || versions(&hub) == wanted).await;
+        eventually(&format!("{image} is what is to run"), async || versions(&hub).await == wanted).await;
         // What ran before is not taken for what is to run.
         eventually("that it does not run yet is told", async || {
             reason(&hub.client, "DeploymentsHealthy").await == "DeploymentFailure"
@@ -91,7 +85,7 @@ async fn another_version_changes_what_runs_and_back_and_keeps_what_is_kept() {
         let now = kept(&hub);
         assert!(before.is_empty() || before == now, "{image}: {before:?} {now:?}");
         before = now;
-        sets.push(get(&hub, "statefulset", "assisted-image-service")["metadata"]["uid"].clone());
+        sets.push(object(&hub, "StatefulSet", "assisted-image-service").await["metadata"]["uid"].clone());
     }
     assert!(before.len() >= 7, "two volumes and five Secrets: {before:?}");
     assert!(sets.iter().all(|uid| *uid == sets[0]), "its volume would go with it");
@@ -158,22 +152,22 @@ async fn what_the_replaced_operator_left_is_taken_over() {
         api.create(&params, &serde_json::from_value(object).unwrap()).await.unwrap();
     }
     let before = kept(&hub);
-    let service = get(&hub, "deployment", "assisted-service")["metadata"]["uid"].clone();
-    let set = get(&hub, "statefulset", "assisted-image-service")["metadata"]["uid"].clone();
+    let service = object(&hub, "Deployment", "assisted-service").await["metadata"]["uid"].clone();
+    let set = object(&hub, "StatefulSet", "assisted-image-service").await["metadata"]["uid"].clone();
 
     let running = Running::start(client, environment());
     reconciled(&hub.client).await;
     // The service would not start with what it can't heed.
-    let settings = get(&hub, "configmap", "assisted-service")["data"].clone();
+    let settings = object(&hub, "ConfigMap", "assisted-service").await["data"].clone();
     assert_eq!((&settings["AUTH_TYPE"], &settings["JWKS_URL"]), (&json!("local"), &Value::Null));
     assert_eq!(settings["TLS_CIPHER_SUITES"], Value::Null);
-    let now = get(&hub, "deployment", "assisted-service");
+    let now = object(&hub, "Deployment", "assisted-service").await;
     assert_eq!(now["metadata"]["uid"], service);
     let container = &now["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(container["image"], "registry.example.com/assisted:1");
     assert!(!container["env"].to_string().contains("TLS_CIPHER_SUITES"), "{container}");
     // Its volume is another one: it is made anew, and nothing holds the old one up.
-    let now = get(&hub, "statefulset", "assisted-image-service");
+    let now = object(&hub, "StatefulSet", "assisted-image-service").await;
     assert_ne!(now["metadata"]["uid"], set);
     assert_eq!(now["metadata"]["finalizers"], Value::Null);
     let storage = &now["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"];

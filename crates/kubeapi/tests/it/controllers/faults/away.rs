@@ -31,7 +31,7 @@ async fn everything_that_happens_in_ten_minutes_without_an_api_server_is_made_up
 /// The API server is away for so long, in which no more connections to it are tried than these: by a dozen of watches, after pauses that
 /// grow, until the lease is lost, and by whoever asks for the lease, eight times in its duration.
 async fn is_made_up_for(namespace: &'static str, away: Duration, most: usize) {
-    let mut hub = OwnHub::launch(&[]).await;
+    let mut hub = OwnHub::lease().await;
     hub.start(LEASE).await;
     let site = hub.site(namespace).await;
     site.pull_secret().await;
@@ -61,7 +61,7 @@ async fn is_made_up_for(namespace: &'static str, away: Duration, most: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_watch_that_has_expired_misses_nothing() {
-    let mut hub = OwnHub::launch(&[]).await;
+    let mut hub = OwnHub::lease().await;
     // The lease outlives the cut: what is watched anew is watched by the same controllers.
     hub.start(Duration::from_secs(3600)).await;
     let site = hub.site("expired").await;

@@ -15,7 +15,7 @@ use super::super::cluster::{deployment, image_set, install};
 use super::super::world::{Site, until, wait};
 
 /// Writes of somebody else, and what is wanted in the middle of them.
-const WRITES: usize = 150;
+const WRITES: usize = 50;
 /// How long an object has to stay as it is until it is at rest.
 const REST: Duration = Duration::from_secs(3);
 

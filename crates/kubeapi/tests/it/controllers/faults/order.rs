@@ -100,7 +100,7 @@ async fn objects_go_in_any_order() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn finalizers_of_a_dead_service_are_taken_away() {
-    let mut hub = OwnHub::launch(&[]).await;
+    let mut hub = OwnHub::lease().await;
     let site = hub.site("stuck").await;
     let kept = |finalizer: &str| json!({"finalizers": [finalizer]});
     let spec = |metadata: Value, spec: Value| json!({"metadata": metadata, "spec": spec});

@@ -57,7 +57,7 @@ where
 
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_of_a_backup_belong_to_their_rows_and_to_each_other() {
-    let mut hub = OwnHub::launch(&[]).await;
+    let mut hub = OwnHub::lease().await;
     hub.start(LEASE).await;
     let site = hub.site("backup").await;
     site.pull_secret().await;

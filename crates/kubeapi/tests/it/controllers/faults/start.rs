@@ -17,10 +17,10 @@ use super::super::world::{Site, serving_in, until, wait};
 use crate::controllers::own_hub::OwnHub;
 use crate::hub::apply;
 
-const AGENTS: usize = 40;
+const AGENTS: usize = 20;
 const LEASE: Duration = Duration::from_secs(15);
 /// How long nothing may be written.
-const REST: Duration = Duration::from_secs(5);
+const REST: Duration = Duration::from_secs(3);
 
 /// All objects that the controllers write, each with its version.
 async fn objects(site: &Site) -> Vec<(String, Option<String>, Value)> {
@@ -55,7 +55,7 @@ async fn at_rest(site: &Site) -> Vec<(String, Option<String>, Value)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_writes_nothing_that_is_as_it_should_be() {
-    let mut hub = OwnHub::launch(&[]).await;
+    let mut hub = OwnHub::lease().await;
     hub.start(LEASE).await;
     let site = hub.site("start").await;
     site.pull_secret().await;
@@ -112,7 +112,7 @@ async fn a_start_with_another_scheme_for_boot_files_shows_it_and_no_other_image(
             port.clone_into(&mut settings.http.http_listen_port);
         }
     };
-    let mut hub = OwnHub::launch(&[]).await;
+    let mut hub = OwnHub::lease().await;
     let mut shown: Option<InfraEnvStatus> = None;
     for (port, scheme) in [("", "https://"), ("8090", "http://"), ("", "https://")] {
         hub.served = serving_in(dir.path(), with(port)).await;
@@ -158,7 +158,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: late}]
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rights_that_come_after_the_lease_are_waited_for() {
-    let mut hub = OwnHub::launch(&[]).await;
+    let mut hub = OwnHub::lease().await;
     let user = tokio::task::block_in_place(|| {
         apply(&hub.kube, &manifest(&SERVICE, "default")).unwrap();
         apply(&hub.kube, LEADS).unwrap();
