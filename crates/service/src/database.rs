@@ -225,8 +225,11 @@ impl Database {
         self.store.flush_checkins(heard).await
     }
 
-    /// Forgets which events were emitted longer ago than matters.
+    /// Forgets which events were emitted longer ago than matters, and reports that nobody wanted lately: those of hosts that are gone
+    /// would stay until others take their place.
     pub(crate) fn tidy(&self, now: Timestamp) {
         self.limits.tidy(now);
+        self.store.tidy();
+        self.cache.parsed.age();
     }
 }
