@@ -171,9 +171,7 @@ impl Metrics {
         for _ in 0..hosts {
             self.record_host_pass(took / u32::try_from(hosts).unwrap_or(u32::MAX));
         }
-        if let Some(left) = self.0.set_aside.remove(id) {
-            families.set_aside_now.set(i64::try_from(left).unwrap_or(i64::MAX));
-        }
+        self.release_cluster(id);
     }
 
     /// Notes how long it took to decide about a host.
@@ -186,6 +184,18 @@ impl Metrics {
         let families = &self.0.families;
         families.set_aside.inc();
         families.set_aside_now.set(i64::try_from(self.0.set_aside.add(id)).unwrap_or(i64::MAX));
+    }
+
+    /// Notes that a cluster is set aside no more: it could be looked at, or is gone.
+    pub(crate) fn release_cluster(&self, id: ClusterId) {
+        if let Some(left) = self.0.set_aside.remove(id) {
+            self.0.families.set_aside_now.set(i64::try_from(left).unwrap_or(i64::MAX));
+        }
+    }
+
+    /// The clusters that are set aside.
+    pub(crate) fn clusters_aside(&self) -> Vec<ClusterId> {
+        self.0.set_aside.all()
     }
 
     /// Notes what a transaction has brought; only once it is committed.
