@@ -27,7 +27,7 @@ struct Shard<K, V> {
 }
 
 /// The state of a shard before a read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Epoch(u64);
 
 impl<K, V> Default for ReadThroughCache<K, V> {
@@ -99,6 +99,11 @@ impl<G: Eq + Hash> Groups<G> {
                 groups.remove(group);
             }
         }
+    }
+
+    /// Forgets all groups: hosts join them anew when they are read.
+    pub(crate) fn clear(&self) {
+        self.0.lock().clear();
     }
 
     /// The members of a group.
