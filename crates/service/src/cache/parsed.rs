@@ -44,6 +44,11 @@ impl ParsedReports {
         self.connectivity.age();
     }
 
+    /// What it takes of memory, about, in bytes: inventories, and connectivity reports.
+    pub(crate) fn weights(&self) -> [usize; 2] {
+        [self.inventories.weight(), self.connectivity.weight()]
+    }
+
     /// Gives a host one of its reports.
     pub(crate) fn attach(&self, host: &mut HostFacts, kind: ReportKind, report: Report) {
         let Report { text, hash } = report;

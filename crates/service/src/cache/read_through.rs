@@ -64,6 +64,11 @@ impl<K: Copy + Eq + Hash, V> ReadThroughCache<K, V> {
         shard.views.remove(key);
     }
 
+    /// How many views there are.
+    pub(crate) fn count(&self) -> usize {
+        self.shards.iter().map(|shard| shard.read().views.len()).sum()
+    }
+
     /// Drops everything.
     pub(crate) fn clear(&self) {
         for shard in &self.shards {
@@ -104,6 +109,11 @@ impl<G: Eq + Hash> Groups<G> {
     /// Forgets all groups: hosts join them anew when they are read.
     pub(crate) fn clear(&self) {
         self.0.lock().clear();
+    }
+
+    /// How many members all groups have.
+    pub(crate) fn count(&self) -> usize {
+        self.0.lock().values().map(HashSet::len).sum()
     }
 
     /// The members of a group.

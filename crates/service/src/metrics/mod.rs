@@ -2,6 +2,7 @@
 //!
 //! The measures of clusters and hosts come from [`assisted_core::decide::measure`], which finds them in what a transaction has changed.
 
+mod caches;
 mod families;
 mod folder;
 mod outbox;
@@ -21,6 +22,8 @@ use assisted_wire::id::ClusterId;
 use parking_lot::Mutex;
 use prometheus::Registry;
 
+use self::caches::CacheSizes;
+pub(crate) use self::caches::{Caches, Held};
 use self::families::Families;
 use self::folder::Folder;
 use self::outbox::Outbox;
@@ -59,6 +62,7 @@ struct Inner {
     requests: HttpMetrics,
     process: Process,
     drivers: Drivers,
+    caches: CacheSizes,
     outbox: Outbox,
     busy_time: BusyTime,
     set_aside: SetAside,
@@ -79,6 +83,7 @@ impl Metrics {
             requests: HttpMetrics::new(HTTP, &registry)?,
             process: Process::new(&registry)?,
             drivers: Drivers::new(&registry)?,
+            caches: CacheSizes::new(&registry)?,
             outbox: Outbox::new(&registry)?,
             busy_time: BusyTime::default(),
             set_aside: SetAside::default(),
@@ -106,6 +111,11 @@ impl Metrics {
         self.0.drivers.add(status);
     }
 
+    /// Has what caches hold measured from now on.
+    pub(crate) fn watch_caches(&self, caches: impl Caches + 'static) {
+        self.0.caches.watch(caches);
+    }
+
     /// All of it, as Prometheus reads it.
     ///
     /// # Errors
@@ -116,6 +126,7 @@ impl Metrics {
         let printed = tokio::task::spawn_blocking(move || {
             inner.process.measure();
             inner.drivers.measure();
+            inner.caches.measure();
             if let Some(folder) = inner.folder.get() {
                 folder.measure();
             }
