@@ -62,6 +62,9 @@ enum What {
         /// For how long, on each database
         #[arg(long, default_value_t = 60)]
         minutes: u64,
+        /// Arenas of the service's allocator [default: the allocator's own choice]; with one, what still grows is kept by the service
+        #[arg(long)]
+        arenas: Option<u32>,
     },
     /// Objects of the Kubernetes API: Agents that come, report and are quiet; a start beside all of them
     Kube {
@@ -124,7 +127,9 @@ async fn measure(cli: Cli) -> Result<()> {
                 }
             }
             What::Hostile => hostile::run(engine, &program).await?,
-            What::Soak { minutes } => soak::run(engine, &program, Duration::from_secs(minutes * 60)).await?,
+            What::Soak { minutes, arenas } => {
+                soak::run(engine, &program, Duration::from_secs(minutes * 60), *arenas).await?;
+            }
             What::Kube { agents, seconds } => {
                 for agents in agents {
                     kube::run(engine, &program, *agents, Duration::from_secs(*seconds)).await?;
