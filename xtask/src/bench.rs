@@ -35,10 +35,11 @@ enum Name {
     Discovery,
     /// Decisions about one cluster; 1,000 installations at once; 10,000 and 100,000 hosts that poll once a minute
     Installs,
-    /// Reports of 16 MiB in several shapes, and the longest that `/health`, polls and reports of others take beside them
+    /// Reports of 16 MiB in many shapes, and how much longer `/health`, polls and reports of others take beside them; with
+    /// `--hosts 10000` beside so many hosts that poll once a minute
     Hostile,
-    /// Installations one after the other for an hour on each database, each taken away again, and whether memory and descriptors of the
-    /// service stay as they are
+    /// Installations one after the other for an hour on each database, each taken away again, and what each has left in memory, caches and
+    /// descriptors of the service
     Soak,
     /// Agents on a hub: how fast they come, what quiet ones cost, a report until its condition, a start beside all of them
     Kube,

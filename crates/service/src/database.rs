@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use crate::cache::Cache;
 use crate::event_limit::Limits;
-use crate::metrics::Metrics;
+use crate::metrics::{Caches, Held, Metrics};
 use crate::stream::Stream;
 use crate::{Caller, Clock, Error};
 
@@ -38,6 +38,30 @@ pub(crate) struct Database {
     stream: Stream,
 }
 
+/// What is cached of a database, for the metrics.
+#[derive(Debug)]
+struct MeasuredCaches {
+    cache: Arc<Cache>,
+    reader: Reader,
+}
+
+impl Caches for MeasuredCaches {
+    fn held(&self) -> Vec<(&'static str, Held)> {
+        let Cache { check_ins, hosts, clusters, infra_envs, groups, parsed } = &*self.cache;
+        let [inventories, connectivity] = parsed.weights();
+        vec![
+            ("clusters", Held::Entries(clusters.count())),
+            ("infra_envs", Held::Entries(infra_envs.count())),
+            ("hosts", Held::Entries(hosts.count())),
+            ("check_ins", Held::Entries(check_ins.count())),
+            ("groups", Held::Entries(groups.count())),
+            ("texts", Held::Bytes(self.reader.cached_bytes())),
+            ("inventories", Held::Bytes(inventories)),
+            ("connectivity", Held::Bytes(connectivity)),
+        ]
+    }
+}
+
 impl Database {
     /// A handle whose cache hears of each commit from now on.
     pub(crate) fn new(
@@ -51,6 +75,7 @@ impl Database {
         let cache = Arc::new(Cache::default());
         let observer: Arc<dyn Observer> = Arc::<Cache>::clone(&cache);
         store.observe(&observer);
+        metrics.watch_caches(MeasuredCaches { cache: Arc::clone(&cache), reader: Reader::clone(&store) });
         Self { store, cache, limits: Limits::new(settings), policy, clock, metrics, stream }
     }
 
@@ -225,8 +250,11 @@ impl Database {
         self.store.flush_checkins(heard).await
     }
 
-    /// Forgets which events were emitted longer ago than matters.
+    /// Forgets which events were emitted longer ago than matters, and reports that nobody wanted lately: those of hosts that are gone
+    /// would stay until others take their place.
     pub(crate) fn tidy(&self, now: Timestamp) {
         self.limits.tidy(now);
+        self.store.tidy();
+        self.cache.parsed.age();
     }
 }

@@ -54,6 +54,7 @@ impl Housekeeping {
                 _ = tidying.tick() => {
                     self.database.tidy(self.database.now());
                     self.scheduler.tidy(self.database.now());
+                    self.release_clusters().await;
                     self.watch_file_system().await;
                 }
                 _ = following.tick() => self.follow_time().await,
@@ -65,6 +66,15 @@ impl Housekeeping {
     async fn follow_time(&self) {
         if let Err(error) = self.database.follow_time(false).await {
             tracing::debug!(error = %chain(&error), "the database did not tell its time");
+        }
+    }
+
+    /// Counts clusters as set aside no more that another replica has deregistered.
+    async fn release_clusters(&self) {
+        for id in self.database.metrics().clusters_aside() {
+            if let Ok(None) = self.database.cached_cluster(id).await {
+                self.database.metrics().release_cluster(id);
+            }
         }
     }
 

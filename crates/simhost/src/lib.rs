@@ -13,6 +13,7 @@ pub mod connection;
 pub mod controller;
 pub mod drive;
 pub mod fault;
+pub mod growth;
 pub mod host;
 pub mod installer;
 pub mod inventory;

@@ -20,12 +20,15 @@ struct Generations<K, V> {
     old: HashMap<K, (V, usize)>,
     /// Of the young ones together.
     weight: usize,
+    /// Of the old ones together.
+    old_weight: usize,
 }
 
 impl<K: Eq + Hash + Clone, V: Clone> RecentCache<K, V> {
     /// Remembers values that weigh up to twice the limit together.
     pub fn new(limit: usize) -> Self {
-        let generations = Generations { young: HashMap::new(), old: HashMap::new(), weight: 0 };
+        let generations =
+            Generations { young: HashMap::new(), old: HashMap::new(), weight: 0, old_weight: 0 };
         Self { generations: Mutex::new(generations), limit }
     }
 
@@ -36,6 +39,7 @@ impl<K: Eq + Hash + Clone, V: Clone> RecentCache<K, V> {
             return Some(value.clone());
         }
         let (value, weight) = generations.old.remove(key)?;
+        generations.old_weight -= weight;
         generations.put(key.clone(), value.clone(), weight, self.limit);
         Some(value)
     }
@@ -43,6 +47,18 @@ impl<K: Eq + Hash + Clone, V: Clone> RecentCache<K, V> {
     /// Remembers a value, and what it weighs.
     pub fn put(&self, key: K, value: V, weight: usize) {
         self.generations.lock().put(key, value, weight, self.limit);
+    }
+
+    /// Makes the young values the old ones, though they do not weigh too much: called from time to time, it has what nobody wanted for
+    /// two such times dropped.
+    pub fn age(&self) {
+        self.generations.lock().age();
+    }
+
+    /// What all values weigh together.
+    pub fn weight(&self) -> usize {
+        let generations = self.generations.lock();
+        generations.weight + generations.old_weight
     }
 }
 
@@ -52,8 +68,13 @@ impl<K: Eq + Hash, V> Generations<K, V> {
         self.weight += weight;
         self.weight -= replaced.map_or(0, |(_, weight)| weight);
         if self.weight > limit {
-            (self.old, self.weight) = (std::mem::take(&mut self.young), 0);
+            self.age();
         }
+    }
+
+    fn age(&mut self) {
+        self.old = std::mem::take(&mut self.young);
+        self.old_weight = std::mem::take(&mut self.weight);
     }
 }
 
@@ -74,7 +95,21 @@ mod tests {
         let weight =
             |values: &HashMap<i32, (String, usize)>| values.values().map(|(_, weight)| weight).sum::<usize>();
         assert_eq!(weight(&generations.young), generations.weight);
-        assert!(generations.weight <= 100 && weight(&generations.old) <= 109);
+        assert_eq!(weight(&generations.old), generations.old_weight);
+        assert!(generations.weight <= 100 && generations.old_weight <= 109);
+    }
+
+    #[test]
+    fn what_nobody_wanted_for_a_while_is_dropped() {
+        let recent = RecentCache::new(100);
+        recent.put("wanted", 1, 10);
+        recent.put("unwanted", 2, 20);
+        recent.age();
+        assert_eq!((recent.get(&"wanted"), recent.weight()), (Some(1), 30));
+        recent.age();
+        assert_eq!((recent.get(&"wanted"), recent.get(&"unwanted"), recent.weight()), (Some(1), None, 10));
+        (0..2).for_each(|_| recent.age());
+        assert_eq!((recent.get(&"wanted"), recent.weight()), (None, 0));
     }
 
     #[test]

@@ -179,6 +179,17 @@ impl Reader {
         self.0.feed.event_marks()
     }
 
+    /// Drops cached texts of reports that nobody read or wrote since the last call but one. Called from time to time, it gives back what
+    /// hosts that are gone, and reports that were replaced, have left behind.
+    pub fn tidy(&self) {
+        self.0.texts.age();
+    }
+
+    /// Bytes of the texts of reports that are cached.
+    pub fn cached_bytes(&self) -> usize {
+        self.0.texts.weight()
+    }
+
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), Error> {
         self.read(Statement::new("select 1", Vec::new())).await.map(drop)

@@ -60,6 +60,16 @@ impl TextCache {
         written.into_iter().for_each(|(hash, text)| self.put(hash, text));
     }
 
+    /// Drops texts that nobody read or wrote since the last call but one.
+    pub(crate) fn age(&self) {
+        self.0.age();
+    }
+
+    /// Bytes of the texts.
+    pub(crate) fn weight(&self) -> usize {
+        self.0.weight()
+    }
+
     fn put(&self, hash: ReportHash, text: Arc<str>) {
         let length = text.len();
         if length <= LONGEST {

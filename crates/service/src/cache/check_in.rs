@@ -89,6 +89,11 @@ impl CheckIns {
         }
     }
 
+    /// Of how many hosts there are entries.
+    pub(crate) fn count(&self) -> usize {
+        self.hosts.read().len()
+    }
+
     /// Forgets a host that is gone.
     pub(crate) fn forget(&self, key: HostKey) {
         self.hosts.write().remove(&key);

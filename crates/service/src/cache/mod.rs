@@ -55,6 +55,8 @@ impl Observer for Cache {
     }
 
     fn missed(&self) {
+        // Hosts may have gone that nobody takes out of their groups any more. First: what is read for who joined before this is not kept.
+        self.groups.clear();
         self.hosts.clear();
         self.clusters.clear();
         self.infra_envs.clear();
@@ -99,5 +101,26 @@ impl Cache {
         for key in self.groups.members(&group) {
             self.hosts.remove(&key);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assisted_wire::id::HostId;
+
+    use super::*;
+
+    #[test]
+    fn no_host_stays_in_a_group_whose_end_may_have_been_missed() {
+        let cache = Cache::default();
+        let key = HostKey { infra_env_id: InfraEnvId::random(), host_id: HostId::random() };
+        let group = Group::Cluster(ClusterId::random());
+        cache.groups.join(group, key);
+        let Err(epoch) = cache.hosts.get(&key) else { panic!("nothing is cached") };
+        cache.missed();
+        assert_eq!(cache.groups.members(&group), []);
+        // What was being read meanwhile is not kept: no change of a group would drop it.
+        let Err(now) = cache.hosts.get(&key) else { panic!("nothing is cached") };
+        assert_ne!(epoch, now);
     }
 }

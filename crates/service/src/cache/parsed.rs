@@ -38,6 +38,17 @@ impl ParsedReports {
         }
     }
 
+    /// Drops what was parsed and not wanted since the last call but one.
+    pub(crate) fn age(&self) {
+        self.inventories.age();
+        self.connectivity.age();
+    }
+
+    /// What it takes of memory, about, in bytes: inventories, and connectivity reports.
+    pub(crate) fn weights(&self) -> [usize; 2] {
+        [self.inventories.weight(), self.connectivity.weight()]
+    }
+
     /// Gives a host one of its reports.
     pub(crate) fn attach(&self, host: &mut HostFacts, kind: ReportKind, report: Report) {
         let Report { text, hash } = report;
@@ -70,4 +81,24 @@ fn remembered<T>(
     let parsed = Arc::new(parse()?);
     recent.put(hash, Arc::clone(&parsed), weight);
     Some(parsed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hosts_that_are_gone_reported_is_forgotten() {
+        let parsed = ParsedReports::default();
+        let report = Report { text: "{}".into(), hash: ReportHash::of("{}") };
+        let knows = |parsed: &ParsedReports| {
+            [ReportKind::Inventory, ReportKind::Connectivity].map(|kind| parsed.knows(kind, &report))
+        };
+        remembered(&parsed.inventories, report.hash, 1, || Some(Inventory::default())).unwrap();
+        remembered(&parsed.connectivity, report.hash, 1, || Some(ParsedConnectivity::default())).unwrap();
+        parsed.age();
+        assert_eq!(knows(&parsed), [true, true]);
+        (0..2).for_each(|_| parsed.age());
+        assert_eq!(knows(&parsed), [false, false]);
+    }
 }

@@ -27,7 +27,7 @@ struct Shard<K, V> {
 }
 
 /// The state of a shard before a read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Epoch(u64);
 
 impl<K, V> Default for ReadThroughCache<K, V> {
@@ -62,6 +62,11 @@ impl<K: Copy + Eq + Hash, V> ReadThroughCache<K, V> {
         let mut shard = self.shard(key).write();
         shard.changes += 1;
         shard.views.remove(key);
+    }
+
+    /// How many views there are.
+    pub(crate) fn count(&self) -> usize {
+        self.shards.iter().map(|shard| shard.read().views.len()).sum()
     }
 
     /// Drops everything.
@@ -99,6 +104,16 @@ impl<G: Eq + Hash> Groups<G> {
                 groups.remove(group);
             }
         }
+    }
+
+    /// Forgets all groups: hosts join them anew when they are read.
+    pub(crate) fn clear(&self) {
+        self.0.lock().clear();
+    }
+
+    /// How many members all groups have.
+    pub(crate) fn count(&self) -> usize {
+        self.0.lock().values().map(HashSet::len).sum()
     }
 
     /// The members of a group.

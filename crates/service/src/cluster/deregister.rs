@@ -81,6 +81,7 @@ impl Clusters {
         }
         work.events.push(catalogue::CLUSTER_DEREGISTERED.of_cluster(id, &[]));
         work.commit(&self.database).await?;
+        self.database.metrics().release_cluster(id);
         Ok(())
     }
 }

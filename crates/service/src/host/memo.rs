@@ -63,11 +63,19 @@ impl Hosts {
         let others = cache.groups.members(&Group::Cluster(id)).into_iter();
         let others = others.filter_map(|key| Some((key, cache.hosts.get(&key).err()?)));
         let epochs: HashMap<_, _> = others.chain([(wanted, epoch)]).collect();
-        // Joined before the reading: a change in between drops the tickets.
+        // Joined before the reading: a change in between drops the tickets. Those are new, and the groups of infra-envs may have been
+        // forgotten since they were joined.
         for key in epochs.keys() {
             cache.groups.join(Group::Cluster(id), *key);
+            cache.groups.join(Group::InfraEnv(key.infra_env_id), *key);
         }
-        let Some(work) = self.database.load_cluster(id, Deleted::Hidden).await? else { return Ok(None) };
+        let Some(work) = self.database.load_cluster(id, Deleted::Hidden).await? else {
+            // It is gone, and nothing would take its hosts out of its group any more.
+            for key in epochs.keys() {
+                cache.groups.leave(&Group::Cluster(id), *key);
+            }
+            return Ok(None);
+        };
         let mut found = None;
         for (host, view) in work.facts.hosts.iter().zip(views(&work.facts)) {
             let key = view.key;

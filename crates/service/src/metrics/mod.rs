@@ -2,6 +2,7 @@
 //!
 //! The measures of clusters and hosts come from [`assisted_core::decide::measure`], which finds them in what a transaction has changed.
 
+mod caches;
 mod families;
 mod folder;
 mod outbox;
@@ -21,6 +22,8 @@ use assisted_wire::id::ClusterId;
 use parking_lot::Mutex;
 use prometheus::Registry;
 
+use self::caches::CacheSizes;
+pub(crate) use self::caches::{Caches, Held};
 use self::families::Families;
 use self::folder::Folder;
 use self::outbox::Outbox;
@@ -59,6 +62,7 @@ struct Inner {
     requests: HttpMetrics,
     process: Process,
     drivers: Drivers,
+    caches: CacheSizes,
     outbox: Outbox,
     busy_time: BusyTime,
     set_aside: SetAside,
@@ -79,6 +83,7 @@ impl Metrics {
             requests: HttpMetrics::new(HTTP, &registry)?,
             process: Process::new(&registry)?,
             drivers: Drivers::new(&registry)?,
+            caches: CacheSizes::new(&registry)?,
             outbox: Outbox::new(&registry)?,
             busy_time: BusyTime::default(),
             set_aside: SetAside::default(),
@@ -106,6 +111,11 @@ impl Metrics {
         self.0.drivers.add(status);
     }
 
+    /// Has what caches hold measured from now on.
+    pub(crate) fn watch_caches(&self, caches: impl Caches + 'static) {
+        self.0.caches.watch(caches);
+    }
+
     /// All of it, as Prometheus reads it.
     ///
     /// # Errors
@@ -116,6 +126,7 @@ impl Metrics {
         let printed = tokio::task::spawn_blocking(move || {
             inner.process.measure();
             inner.drivers.measure();
+            inner.caches.measure();
             if let Some(folder) = inner.folder.get() {
                 folder.measure();
             }
@@ -171,9 +182,7 @@ impl Metrics {
         for _ in 0..hosts {
             self.record_host_pass(took / u32::try_from(hosts).unwrap_or(u32::MAX));
         }
-        if let Some(left) = self.0.set_aside.remove(id) {
-            families.set_aside_now.set(i64::try_from(left).unwrap_or(i64::MAX));
-        }
+        self.release_cluster(id);
     }
 
     /// Notes how long it took to decide about a host.
@@ -186,6 +195,18 @@ impl Metrics {
         let families = &self.0.families;
         families.set_aside.inc();
         families.set_aside_now.set(i64::try_from(self.0.set_aside.add(id)).unwrap_or(i64::MAX));
+    }
+
+    /// Notes that a cluster is set aside no more: it could be looked at, or is gone.
+    pub(crate) fn release_cluster(&self, id: ClusterId) {
+        if let Some(left) = self.0.set_aside.remove(id) {
+            self.0.families.set_aside_now.set(i64::try_from(left).unwrap_or(i64::MAX));
+        }
+    }
+
+    /// The clusters that are set aside.
+    pub(crate) fn clusters_aside(&self) -> Vec<ClusterId> {
+        self.0.set_aside.all()
     }
 
     /// Notes what a transaction has brought; only once it is committed.

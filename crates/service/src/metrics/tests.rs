@@ -210,6 +210,21 @@ fn images_of_hostile_hosts_are_not_told_apart() {
     assert!(text.contains(r#"cluster_image_pull_status_count{imageName="other",result="failure"} 744"#));
 }
 
+#[test]
+fn a_cluster_that_is_gone_is_set_aside_no_more() {
+    let metrics = Metrics::new().unwrap();
+    let (gone, other) = (ClusterId::random(), ClusterId::random());
+    [gone, other, gone].into_iter().for_each(|id| metrics.set_cluster_aside(id));
+    let aside = || {
+        let text = String::from_utf8(text(&metrics.0.registry).unwrap()).unwrap();
+        let name = format!("{}blacklisted_clusters_current ", families::PREFIX);
+        text.lines().find_map(|line| line.strip_prefix(&name)).unwrap().to_owned()
+    };
+    assert_eq!(aside(), "2");
+    metrics.release_cluster(gone);
+    assert_eq!((aside().as_str(), metrics.clusters_aside()), ("1", vec![other]));
+}
+
 /// What Prometheus adds to each sample.
 const ADDED: [&str; 2] = ["job", "instance"];
 

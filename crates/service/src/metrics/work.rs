@@ -108,7 +108,12 @@ impl SetAside {
         clusters.len()
     }
 
-    /// Notes that one could be looked at; how many there are now, if it was one of them.
+    /// All of them.
+    pub(super) fn all(&self) -> Vec<ClusterId> {
+        self.0.lock().iter().copied().collect()
+    }
+
+    /// Notes that one could be looked at, or is gone; how many there are now, if it was one of them.
     pub(super) fn remove(&self, id: ClusterId) -> Option<usize> {
         let mut clusters = self.0.lock();
         clusters.remove(&id).then(|| clusters.len())

@@ -33,7 +33,7 @@ pub async fn run(engine: Engine, program: &Path, crowds: &[u32], limit: Duration
 }
 
 /// Lets hosts come until there are so many.
-async fn gather(service: &Service, hosts: &mut Vec<SimHost>, crowd: u32) -> Result<()> {
+pub async fn gather(service: &Service, hosts: &mut Vec<SimHost>, crowd: u32) -> Result<()> {
     let (mut creating, mut registering) = (Duration::ZERO, Duration::ZERO);
     let before = hosts.len();
     while (hosts.len() as u32) < crowd {

@@ -14,6 +14,7 @@ mod populate;
 mod process;
 mod report;
 mod service;
+mod shapes;
 mod soak;
 mod visible;
 
@@ -56,12 +57,22 @@ enum What {
     /// Installations at once; many hosts that poll once a minute
     Installs(Installs),
     /// Reports of 16 MiB, and what else is asked of the service meanwhile
-    Hostile,
+    Hostile {
+        /// Further hosts that poll once a minute meanwhile
+        #[arg(long, default_value_t = 0)]
+        hosts: u32,
+        /// Seconds for which each shape is sent; with further hosts a minute at the least
+        #[arg(long, default_value_t = 10)]
+        seconds: u64,
+    },
     /// Installations one after the other, and what the service holds afterwards
     Soak {
         /// For how long, on each database
         #[arg(long, default_value_t = 60)]
         minutes: u64,
+        /// Arenas of the service's allocator [default: the allocator's own choice]; with one, what still grows is kept by the service
+        #[arg(long)]
+        arenas: Option<u32>,
     },
     /// Objects of the Kubernetes API: Agents that come, report and are quiet; a start beside all of them
     Kube {
@@ -123,8 +134,12 @@ async fn measure(cli: Cli) -> Result<()> {
                     crowd::run(engine, &program, &crowds, Duration::from_secs(options.seconds)).await?;
                 }
             }
-            What::Hostile => hostile::run(engine, &program).await?,
-            What::Soak { minutes } => soak::run(engine, &program, Duration::from_secs(minutes * 60)).await?,
+            What::Hostile { hosts, seconds } => {
+                hostile::run(engine, &program, *hosts, Duration::from_secs(*seconds)).await?;
+            }
+            What::Soak { minutes, arenas } => {
+                soak::run(engine, &program, Duration::from_secs(minutes * 60), *arenas).await?;
+            }
             What::Kube { agents, seconds } => {
                 for agents in agents {
                     kube::run(engine, &program, *agents, Duration::from_secs(*seconds)).await?;

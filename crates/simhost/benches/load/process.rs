@@ -28,6 +28,12 @@ pub fn memory(pid: u32) -> Result<(f64, f64)> {
     Ok((now, most))
 }
 
+/// What of it the process has made itself, in MB: the pages of files, which come and go, apart.
+pub fn own_memory(pid: u32) -> Result<f64> {
+    let [own] = megabytes(pid, ["RssAnon:"])?;
+    Ok(own)
+}
+
 /// What of it are pages of files in MB, above all of the program itself: the kernel takes them away when it needs memory.
 pub fn pages_of_files(pid: u32) -> Result<f64> {
     let [pages] = megabytes(pid, ["RssFile:"])?;

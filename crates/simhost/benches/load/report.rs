@@ -10,6 +10,7 @@ pub enum Figure {
     /// Milliseconds for each of many.
     MsEach(f64),
     Mb(f64),
+    Kb(f64),
     Cores(f64),
 }
 
@@ -27,6 +28,7 @@ pub fn line(what: &str, figure: Figure, goal: &str) {
         Figure::Ms(time) => format!("{time:.1} ms"),
         Figure::MsEach(time) => format!("{time:.3} ms"),
         Figure::Mb(size) => format!("{size:.1} MB"),
+        Figure::Kb(size) => format!("{size:.1} KB"),
         Figure::Cores(cores) => format!("{cores:.4} cores"),
     };
     println!("{what:62} {shown:>14}   {goal}");

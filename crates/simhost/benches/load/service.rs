@@ -146,6 +146,11 @@ impl Service {
         process::memory(self.server.pid())
     }
 
+    /// What of the service's memory are no pages of files, in MB.
+    pub fn own_memory(&self) -> Result<f64> {
+        process::own_memory(self.server.pid())
+    }
+
     /// Files and connections that the service has open.
     pub fn descriptors(&self) -> Result<u64> {
         process::descriptors(self.server.pid())

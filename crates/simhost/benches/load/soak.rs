@@ -5,8 +5,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use assisted_simhost::action::{Call, Process};
 use assisted_simhost::connection::Connection;
 use assisted_simhost::drive::{self, Target};
+use assisted_simhost::growth::slope;
 use assisted_simhost::plan::{Plan, Shape};
 use assisted_simhost::simulation::Simulation;
 use assisted_simhost::topology::Topology;
@@ -24,42 +26,85 @@ const ROUND: u32 = 4;
 const SPEED: f64 = 60.0;
 /// A round that takes longer will not end.
 const LIMIT: Duration = Duration::from_secs(10 * 60);
-/// What is printed on the way: one line for each of so many parts of the time.
-const LINES: u32 = 12;
-/// What the last quarter may have more than the second one.
-const GROWTH: f64 = 1.1;
+/// Installations from one printed line to the next.
+const EVERY: u32 = 20;
+/// The part of the time that is not judged: pages of the database, statements and reports are cached, and each thread fills an arena of the
+/// allocator. Of an hour it is as long as reports stay that nobody wants.
+const WARM_UP: f64 = 1.0 / 3.0;
+/// Rounds after it that tell something.
+const LEAST: usize = 4;
+/// What memory may grow by after it, as a share of it.
+const GROWTH: f64 = 0.05;
+/// What there may be more of in the second half of the time after it than in the first.
 const DESCRIPTORS: u64 = 8;
+/// Entries of caches that may be left of what is gone: a look at a cluster that ends just after it notes its hosts once more.
+const ENTRIES: u64 = 8;
 
-/// What the service held at the end of a round.
+/// What the service held at the end of a round, when all was taken away.
 struct Sample {
+    at: Duration,
+    /// So many installations after the start.
+    installations: u32,
+    /// Megabytes, without the pages of files.
     memory: f64,
+    /// Megabytes of it that are cached reports.
+    reports: f64,
+    /// Entries of the caches of clusters, infra-envs and hosts.
+    entries: u64,
     descriptors: u64,
 }
 
+impl Sample {
+    async fn take(service: &Service, at: Duration, installations: u32) -> Result<Self> {
+        let (memory, descriptors) = (service.own_memory()?, service.descriptors()?);
+        let mut connection = Connection::open(service.address).await?;
+        let answer = connection.call(&Call::get(Process::User(0), "/metrics".to_owned())).await?;
+        ensure!(answer.is_success(), "/metrics: {}", answer.status);
+        let text = String::from_utf8_lossy(&answer.body);
+        let reports = sum(&text, "assisted_cache_bytes{")? / 1e6;
+        let entries = sum(&text, "assisted_cache_entries{")? as u64;
+        Ok(Self { at, installations, memory, reports, entries, descriptors })
+    }
+
+    fn print(&self) {
+        let (minutes, Self { installations, memory, reports, entries, descriptors, .. }) =
+            (self.at.as_secs_f64() / 60.0, self);
+        println!(
+            "{minutes:7.1} min {installations:6} installations {memory:8.1} MB, cached reports {reports:5.1} MB, {entries} entries, {descriptors} descriptors"
+        );
+    }
+}
+
+/// The sum of the samples of a metric.
+fn sum(metrics: &str, start: &str) -> Result<f64> {
+    let mut values = metrics.lines().filter(|line| line.starts_with(start)).peekable();
+    ensure!(values.peek().is_some(), "the metrics tell nothing of {start}");
+    let value = |line: &str| {
+        let value = line.rsplit(' ').next().context("a sample without a value")?;
+        anyhow::Ok(value.parse::<f64>()?)
+    };
+    values.map(value).sum()
+}
+
 /// Installs and removes for so long.
-pub async fn run(engine: Engine, program: &Path, limit: Duration) -> Result<()> {
+pub async fn run(engine: Engine, program: &Path, limit: Duration, arenas: Option<u32>) -> Result<()> {
     let minutes = limit.as_secs() / 60;
     heading(&format!("{minutes} minutes of installations that are taken away again, on {engine}"));
-    let service = Service::start(engine, program, &["--generator", "simulation"]).await?;
-    let (started, mut samples, mut told) = (Instant::now(), Vec::new(), 0);
+    let arenas = arenas.map(|most| ("MALLOC_ARENA_MAX".to_owned(), most.to_string()));
+    let environment = arenas.into_iter().collect();
+    let service = Service::start_in(engine, program, &["--generator", "simulation"], environment).await?;
+    let (started, mut samples) = (Instant::now(), Vec::new());
     while started.elapsed() < limit {
         install(&service).await?;
         remove_everything(&service).await?;
-        let sample = Sample { memory: service.memory()?.0, descriptors: service.descriptors()? };
-        let part = (started.elapsed().as_secs_f64() / limit.as_secs_f64() * f64::from(LINES)) as u32;
-        if part > told {
-            told = part;
-            let elapsed = started.elapsed().as_secs() / 60;
-            println!(
-                "after {elapsed} minutes and {} installations: {:.1} MB, {} descriptors",
-                (samples.len() as u32 + 1) * ROUND,
-                sample.memory,
-                sample.descriptors
-            );
+        let installations = (samples.len() as u32 + 1) * ROUND;
+        let sample = Sample::take(&service, started.elapsed(), installations).await?;
+        if installations.is_multiple_of(EVERY) {
+            sample.print();
         }
         samples.push(sample);
     }
-    judge(&samples)
+    judge(&samples, limit)
 }
 
 async fn install(service: &Service) -> Result<()> {
@@ -90,22 +135,37 @@ async fn remove_everything(service: &Service) -> Result<()> {
     Ok(())
 }
 
-/// Compares the second quarter, when all that is kept for good is there, with the last one.
-fn judge(samples: &[Sample]) -> Result<()> {
-    let quarter = samples.len() / 4;
-    ensure!(quarter > 0, "only {} rounds: give it more time", samples.len());
-    let [early, late] = [&samples[quarter..2 * quarter], &samples[samples.len() - quarter..]];
-    let memory =
-        [early, late].map(|part| part.iter().map(|sample| sample.memory).sum::<f64>() / quarter as f64);
-    let descriptors =
-        [early, late].map(|part| part.iter().map(|sample| sample.descriptors).max().unwrap_or(0));
+/// Judges what came after the warm-up: how much memory each further installation has taken for good.
+fn judge(samples: &[Sample], limit: Duration) -> Result<()> {
+    let warm = limit.mul_f64(WARM_UP);
+    let (warming, judged) = samples.split_at(samples.partition_point(|sample| sample.at < warm));
+    ensure!(judged.len() >= LEAST, "only {} rounds after the warm-up: give it more time", judged.len());
+    let (before, after) = judged.split_at(judged.len() / 2);
+    let most = |part: &[Sample]| part.iter().map(|sample| sample.descriptors).max().unwrap_or(0);
+    let (before, after) = (most(before), most(after));
+    let installations = judged.len() as u32 * ROUND;
+    let mean = judged.iter().map(|sample| sample.memory).sum::<f64>() / judged.len() as f64;
+    let grown = memory_each(judged) * f64::from(installations);
+    let entries = judged.last().map_or(0, |sample| sample.entries);
+
     line("installations", Figure::Count(samples.len() as u64 * u64::from(ROUND)), "");
-    line("memory in the second quarter, mean", Figure::Mb(memory[0]), "");
-    line("  in the last one", Figure::Mb(memory[1]), &format!("<= {:.1} MB", memory[0] * GROWTH));
-    line("descriptors in the second quarter, at most", Figure::Count(descriptors[0]), "");
-    let most = descriptors[0] + DESCRIPTORS;
-    line("  in the last one", Figure::Count(descriptors[1]), &format!("<= {most}"));
-    ensure!(memory[1] <= memory[0] * GROWTH, "the service's memory grows");
-    ensure!(descriptors[1] <= most, "the service's descriptors become more");
+    line("  of them after the warm-up", Figure::Count(installations.into()), "");
+    line("memory for each in the warm-up", Figure::Kb(memory_each(warming) * 1e3), "");
+    line("  for each after it", Figure::Kb(memory_each(judged) * 1e3), "");
+    line("memory after the warm-up, mean", Figure::Mb(mean), "");
+    line("  grown by", Figure::Mb(grown), &format!("<= {:.1} MB", mean * GROWTH));
+    line("entries of caches, all being gone", Figure::Count(entries), &format!("<= {ENTRIES}"));
+    line("descriptors after the warm-up, at most", Figure::Count(before), "");
+    line("  in the second half of it", Figure::Count(after), &format!("<= {}", before + DESCRIPTORS));
+    ensure!(grown <= mean * GROWTH, "the service's memory grows");
+    ensure!(entries <= ENTRIES, "caches keep what is gone");
+    ensure!(after <= before + DESCRIPTORS, "the service's descriptors become more");
     Ok(())
+}
+
+/// Megabytes that each installation adds.
+fn memory_each(samples: &[Sample]) -> f64 {
+    let points: Vec<_> =
+        samples.iter().map(|sample| (f64::from(sample.installations), sample.memory)).collect();
+    slope(&points)
 }

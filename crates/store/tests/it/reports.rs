@@ -1,11 +1,13 @@
 //! Reports of hosts.
 
 use assisted_core::model::report::ReportKind;
-use assisted_store::{Batch, ReportHash};
+use assisted_store::{Batch, Deleted, ReportHash};
 
 use crate::support::{self, Database, on_both};
 
-on_both! { reports_are_replaced_and_removed, a_big_report_survives, }
+on_both! {
+    reports_are_replaced_and_removed, a_big_report_survives, texts_that_nobody_wants_are_not_cached_for_ever,
+}
 
 async fn reports_are_replaced_and_removed(database: Database) {
     let store = database.open().await;
@@ -46,4 +48,21 @@ async fn a_big_report_survives(database: Database) {
     store.write(batch).await.unwrap();
     let read = store.report(support::key(&host), ReportKind::Inventory).await.unwrap().unwrap();
     assert_eq!((read.text.len(), read.hash), (text.len(), ReportHash::of(&text)));
+}
+
+async fn texts_that_nobody_wants_are_not_cached_for_ever(database: Database) {
+    let store = database.open().await;
+    let host = support::host(support::infra_env(None, 1).infra_env.id, None, 1);
+    let (key, text) = (support::key(&host), "an inventory");
+    let mut batch = Batch::new();
+    batch.insert_host(&host).put_report(key, ReportKind::Inventory, text);
+    store.write(batch).await.unwrap();
+    store.tidy();
+    assert_eq!(store.cached_bytes(), text.len());
+    store.tidy();
+    assert_eq!(store.cached_bytes(), 0);
+    // It is read anew.
+    let read = store.load_host(key, Deleted::Hidden).await.unwrap().unwrap();
+    assert_eq!(&*read.host.reports[&ReportKind::Inventory].text, text);
+    assert_eq!(store.cached_bytes(), text.len());
 }
