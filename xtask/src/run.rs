@@ -132,6 +132,13 @@ pub fn lean_programs() -> Result<()> {
     step("lean programs", build(&LEAN_PROGRAMS).args(["--examples", LEAN]))
 }
 
+/// Builds most of what does not have the web UI in it: libraries, by way of some programs and an example that are built with the others anyway,
+/// and with the same features.
+pub fn libraries() -> Result<()> {
+    let without_ui = ["assisted-host", "assisted-lab", "assisted-package", "lab-cluster"];
+    step("libraries", build(&without_ui).args(["--example", "queries"]))
+}
+
 /// What builds some programs of the workspace, with the features that all of it has: nothing is built twice when the
 /// others follow.
 pub fn build(programs: &[&str]) -> Command {

@@ -409,7 +409,7 @@ fn ostree_container() -> Result<()> {
     }
     step(
         NAME,
-        tied(std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from))
+        foreign_cargo()
             .current_dir(cache()?)
             .args(["install", "--locked", "--debug", "--path"])
             .arg(root().join("lab/ostree-container"))
@@ -430,6 +430,13 @@ fn shows_image(which: &[&str]) -> bool {
     })
 }
 
+/// `cargo` for what is not of the workspace: nobody lints it, and it is optimised as it is told.
+fn foreign_cargo() -> Command {
+    let mut command = tied(std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from));
+    command.env_remove("RUSTC_WORKSPACE_WRAPPER");
+    command
+}
+
 /// Builds a program of others from its crate, once for each version.
 fn cargo_install(name: &str, version: &str, options: &[&str]) -> Result<()> {
     if installed(name, version).is_ok() {
@@ -438,7 +445,7 @@ fn cargo_install(name: &str, version: &str, options: &[&str]) -> Result<()> {
     step(
         name,
         // Outside the checkout: its settings are not for other people's programs.
-        tied(std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from))
+        foreign_cargo()
             .current_dir(cache()?)
             .args(["install", name, "--locked", "--version", version])
             .args(options)

@@ -20,6 +20,11 @@ static PLACES: LazyLock<Arc<Semaphore>> =
 pub(crate) async fn off_thread<O: Send + 'static>(
     run: impl FnOnce() -> O + Send + 'static,
 ) -> Result<O, ApiError> {
+    off_thread_boxed(Box::new(run)).await
+}
+
+/// The same of what is in a box: a task is much code, which is compiled for each type of outcome, and not for each answer that is written.
+async fn off_thread_boxed<O: Send + 'static>(run: Box<dyn FnOnce() -> O + Send>) -> Result<O, ApiError> {
     let place = Arc::clone(&PLACES).acquire_owned().await.map_err(|error| ApiError::internal(&error))?;
     let ran = spawn_blocking(move || {
         let _place = place;

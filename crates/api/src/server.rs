@@ -19,7 +19,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
@@ -118,9 +118,7 @@ pub async fn serve_at_most(
 ) -> io::Result<()> {
     let timeouts = *api.timeouts();
     let slots = Arc::new(Semaphore::new(most));
-    let limit = ConnectionLimit { slots: Arc::clone(&slots), most };
     let graceful = GracefulShutdown::new();
-    let acceptor = tls.map(TlsAcceptor::from);
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .http1()
@@ -134,7 +132,8 @@ pub async fn serve_at_most(
         .max_header_list_size(u32::try_from(HEADER_BYTES).unwrap_or(u32::MAX))
         .max_concurrent_streams(64)
         .keep_alive_interval(Some(KEEP_ALIVE));
-    let builder = Arc::new(builder);
+    let limit = ConnectionLimit { slots: Arc::clone(&slots), most };
+    let common = Common { api, acceptor: tls.map(TlsAcceptor::from), builder: Arc::new(builder), limit };
 
     let mut stop = std::pin::pin!(stop);
     loop {
@@ -155,15 +154,36 @@ pub async fn serve_at_most(
             },
             () = &mut stop => break,
         };
-        let peer = Peer(peer.ip().to_canonical());
+        common.answer(stream, Peer(peer.ip().to_canonical()), slot, graceful.watcher());
+    }
+    drop(listener);
+    common.api.stop();
+    if timeout(timeouts.stop, graceful.shutdown()).await.is_err() {
+        tracing::warn!("connections are cut: their requests took too long");
+    }
+    Ok(())
+}
+
+/// What all connections of a listener have in common.
+#[derive(Clone)]
+struct Common {
+    api: Api,
+    acceptor: Option<TlsAcceptor>,
+    builder: Arc<Builder<TokioExecutor>>,
+    limit: ConnectionLimit,
+}
+
+impl Common {
+    /// Has a task answer on a connection, unless its peer has too many. This is neither async nor generic: therefore all that answers requests
+    /// is compiled with this crate, once, and not again with each program and each test that serves.
+    #[inline(never)]
+    fn answer(&self, stream: TcpStream, peer: Peer, slot: OwnedSemaphorePermit, watcher: Watcher) {
         // Dropped, it is closed.
-        let Some(share) = api.budget().connection(peer.0) else {
+        let Some(share) = self.api.budget().connection(peer.0) else {
             tracing::debug!(peer = %peer.0, "a connection is refused: its peer has too many");
-            continue;
+            return;
         };
-        let watcher = graceful.watcher();
-        let (api, acceptor, builder) = (api.clone(), acceptor.clone(), Arc::clone(&builder));
-        let limit = limit.clone();
+        let Self { api, acceptor, builder, limit } = self.clone();
         tokio::spawn(async move {
             let _slot = (slot, share);
             if let Err(error) = stream.set_nodelay(true) {
@@ -176,12 +196,6 @@ pub async fn serve_at_most(
             }
         });
     }
-    drop(listener);
-    api.stop();
-    if timeout(timeouts.stop, graceful.shutdown()).await.is_err() {
-        tracing::warn!("connections are cut: their requests took too long");
-    }
-    Ok(())
 }
 
 /// The connections that there are.

@@ -17,7 +17,7 @@ use anyhow::{Result, bail};
 use assisted_lab_tools::cluster_api::{NEWEST, OLDEST};
 use clap::Args;
 
-use crate::run::{cache, cargo, lean_programs, optimise_for_tests, programs, step, target_dir};
+use crate::run::{cache, cargo, lean_programs, libraries, optimise_for_tests, programs, step, target_dir};
 use crate::{
     book, check_citations, check_deps, check_recipes, check_shell, contract, deny, dist, docs, setup, ui,
 };
@@ -43,6 +43,8 @@ const LONGEST: &[&str] =
 /// Stages that come before all others.
 const PACKAGES: &str = "packages";
 const CHECKS: &str = "checks";
+/// What is compiled meanwhile: to install and to fetch things leaves processors idle.
+const LIBRARIES: &str = "libraries";
 
 /// What a stage may take before it is killed, and what all may take together: CI ends after 90 minutes.
 const STAGE: Duration = Duration::from_secs(30 * 60);
@@ -132,6 +134,9 @@ impl Run {
     fn stages(self: &Arc<Self>, only_tests: bool, built: &Path) -> Vec<Stage> {
         let whole = self.packages.is_empty();
         let mut stages = vec![self.stage(PACKAGES, &[], Kind::Other, setup::packages)];
+        if whole {
+            stages.push(self.stage(LIBRARIES, &[], Kind::Cargo, libraries));
+        }
         stages.push(self.stage(PYTHON, &[PACKAGES], Kind::Other, || setup::python().map(drop)));
         if whole && !only_tests {
             stages.push(self.stage(CHECKS, &[PYTHON], Kind::Other, checks));
@@ -145,7 +150,11 @@ impl Run {
         let with_release_judges = self.everything || self.names.iter().any(|name| name.contains("judge"));
         let with_ui = whole || self.packages.iter().any(|package| needs::stages(package).contains(&UI));
         // The programs have the web UI in them.
-        let before_programs: &[&str] = if with_ui { &[first, UI] } else { &[first] };
+        let before_programs: &[&str] = match (whole, with_ui) {
+            (true, _) => &[first, LIBRARIES, UI],
+            (false, true) => &[first, UI],
+            (false, false) => &[first],
+        };
         stages.extend([
             self.stage(UI, &[PACKAGES], Kind::Other, ui::run),
             self.stage(PROGRAMS, before_programs, Kind::Cargo, || {
