@@ -219,7 +219,7 @@ fn kubectl(plan: &Plan, network: &Network, words: &[&str]) -> Result<Command, La
     let kubectl = kubernetes::find("kubectl").ok_or(LabError::NoKubernetes)?;
     let mut command = network.command(kubectl);
     command.arg("--kubeconfig").arg(kubeconfig_path(plan)).args(words).current_dir(&plan.dir);
-    command.stdin(Stdio::null());
+    command.envs(kubernetes::FEWER_COLLECTIONS).stdin(Stdio::null());
     Ok(command)
 }
 
