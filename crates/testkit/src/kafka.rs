@@ -14,6 +14,9 @@ use crate::{Authority, Error, Port, tied};
 /// How long it may take until it listens.
 const START: Duration = Duration::from_secs(60);
 
+/// For how long a broker that was killed counts as one that is there: its successor is let in afterwards. By itself it is nine seconds.
+const SESSION: Duration = Duration::from_secs(3);
+
 const PROGRAM: &str = "java";
 
 /// A broker that listens without and with TLS, and keeps its data in a folder. It is killed when this is dropped, and when the
@@ -131,8 +134,11 @@ fn settings(dir: &Path, [plain, tls, controller]: [u16; 3], certificates: &str, 
          listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT\n\
          controller.listener.names=CONTROLLER\ninter.broker.listener.name=PLAINTEXT\n\
          log.dirs={}\noffsets.topic.replication.factor=1\nauto.create.topics.enable=false\n\
-         controlled.shutdown.enable=false\nsasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512\n",
-        dir.join("data").display()
+         controlled.shutdown.enable=false\nsasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512\n\
+         broker.session.timeout.ms={}\nbroker.heartbeat.interval.ms={}\n",
+        dir.join("data").display(),
+        SESSION.as_millis(),
+        (SESSION / 6).as_millis()
     );
     let (user, password) = (Kafka::USER, Kafka::PASSWORD);
     let _ = write!(

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use assisted_lab_kinds::Outcomes;
+use assisted_lab_tools::kubernetes::FEWER_COLLECTIONS;
 use uuid::Uuid;
 
 use super::programs::{COMPUTER, KUBERNETES, LAB};
@@ -251,6 +252,9 @@ impl System {
         sandbox.add(["--clearenv", "--setenv", "PATH", "/usr/local/bin:/usr/bin:/usr/sbin"]);
         sandbox.add(["--setenv", "HOME", "/root", "--setenv", "LAB_PROGRAMS", "direct"]);
         sandbox.add(["--setenv", "LAB_APPROVES", "first-master"]);
+        for (name, value) in FEWER_COLLECTIONS {
+            sandbox.add(["--setenv", name, value]);
+        }
         sandbox.add(["--setenv", Outcomes::VARIABLE, &self.spec.outcomes.to_string()]);
         sandbox.add(["--chdir", "/", "--", "/usr/bin/lab-init"]);
         Ok(sandbox.command(namespace))

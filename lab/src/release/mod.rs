@@ -45,15 +45,23 @@ pub enum ReleaseError {
 pub struct ReleasePrograms {
     /// `lab-cluster`: the installer, the machine-config daemon, the node.
     pub cluster: PathBuf,
+    /// What machines take out of the release and run. Those of namespaces have it at hand: images of these names hold nothing then, since it
+    /// takes longer to pack them than anything else.
+    pub servers: Option<ServerPrograms>,
+    /// Whether an image with Ironic's agent, as the lab has it, comes beside the release.
+    pub ironic: bool,
+    /// What image mode needs, where a cluster is installed in it.
+    pub image_mode: Option<ImageModePrograms>,
+}
+
+/// The programs of a cluster that are not the lab's own.
+#[derive(Clone, Debug)]
+pub struct ServerPrograms {
     /// `assisted`, for the controller.
     pub assisted: PathBuf,
     pub etcd: PathBuf,
     /// Kubernetes: one program that is kube-apiserver, kube-controller-manager or kubectl by its name.
     pub kubernetes: PathBuf,
-    /// Whether an image with Ironic's agent, as the lab has it, comes beside the release.
-    pub ironic: bool,
-    /// What image mode needs, where a cluster is installed in it.
-    pub image_mode: Option<ImageModePrograms>,
 }
 
 /// What a release has for clusters whose nodes boot images of their own.
@@ -128,18 +136,25 @@ pub async fn push_release(
     let mut operator: Vec<Entry<'_>> = vec![("usr/bin/machine-config-daemon", programs.cluster.as_path())];
     operator.extend(programs.image_mode.iter().map(|more| ("usr/bin/grep", more.grep.as_path())));
     let operator = image(&operator, &["machine-config-controller"], &["/usr/bin/machine-config-daemon"])?;
-    let etcd = image(&[("usr/bin/etcd", &programs.etcd)], &[], &["/usr/bin/etcd"])?;
-    let links = ["kube-apiserver", "kube-controller-manager", "kubectl"];
-    let kubernetes = image(&[("usr/bin/kube", &programs.kubernetes)], &links, &["/usr/bin/kube-apiserver"])?;
     let bulk = bulk();
     let layer = Layer::new()?.file("etc/os-release", b"ID=lab\n")?.file("usr/share/bulk", &bulk)?;
     let layer = layer.finish()?;
     let empty = part(Image::new(ARCHITECTURE, vec![layer.clone()])?).await?;
+    let (etcd, kubernetes) = match &programs.servers {
+        Some(servers) => {
+            let etcd = image(&[("usr/bin/etcd", &servers.etcd)], &[], &["/usr/bin/etcd"])?;
+            let names = ["kube-apiserver", "kube-controller-manager", "kubectl"];
+            let kubernetes = [("usr/bin/kube", servers.kubernetes.as_path())];
+            let kubernetes = image(&kubernetes, &names, &["/usr/bin/kube-apiserver"])?;
+            (part(etcd).await?, part(kubernetes).await?)
+        }
+        None => (empty.clone(), empty.clone()),
+    };
     let mut components = vec![
         ("installer".to_owned(), part(installer).await?),
         ("machine-config-operator".to_owned(), part(operator).await?),
-        ("etcd".to_owned(), part(etcd).await?),
-        ("hyperkube".to_owned(), part(kubernetes).await?),
+        ("etcd".to_owned(), etcd),
+        ("hyperkube".to_owned(), kubernetes),
     ];
     Registry::plain(registry)?.attach(PARTS, &program).await?;
     components.extend(["must-gather", "cli"].map(|name| (name.to_owned(), empty.clone())));
@@ -150,7 +165,7 @@ pub async fn push_release(
             components.push(("docker-registry".to_owned(), part(distribution).await?));
             match &programs.node {
                 NodeImage::Small { ignition, busybox } => {
-                    part(os_image::make(ignition, busybox, layer)?).await?
+                    part(os_image::make(ignition, busybox, layer.clone())?).await?
                 }
                 NodeImage::Ostree(folder) => os_image::push_folder(registry, PARTS, folder).await?,
             }
@@ -165,8 +180,12 @@ pub async fn push_release(
         operator: bulk,
     };
     push(registry, RELEASE, Some(&tag(version)), &release.build()?).await?;
-    let controller =
-        image(&[("usr/bin/assisted", &programs.assisted)], &[], &["/usr/bin/assisted", "controller"])?;
+    let controller = match &programs.servers {
+        Some(servers) => {
+            image(&[("usr/bin/assisted", &servers.assisted)], &[], &["/usr/bin/assisted", "controller"])?
+        }
+        None => Image::new(ARCHITECTURE, vec![layer])?,
+    };
     push(registry, CONTROLLER, Some("latest"), &controller).await?;
     if programs.ironic {
         let place = "usr/bin/ironic-agent";
@@ -228,11 +247,11 @@ mod tests {
         let registry = DockerRegistry::start(dir.path(), &Access::default()).unwrap();
         // Any program will do: what counts is that its image brings what it is linked with.
         let program = PathBuf::from("/usr/bin/env");
+        let servers =
+            ServerPrograms { assisted: program.clone(), etcd: program.clone(), kubernetes: program.clone() };
         let programs = ReleasePrograms {
-            cluster: program.clone(),
-            assisted: program.clone(),
-            etcd: program.clone(),
-            kubernetes: program,
+            cluster: program,
+            servers: Some(servers.clone()),
             ironic: true,
             image_mode: None,
         };
@@ -254,8 +273,19 @@ mod tests {
         assert!(answer.ends_with(&content), "{}", String::from_utf8_lossy(&answer[..answer.len().min(500)]));
         assert!(dir.path().join("docker/registry/v2/repositories/metal3/ironic-agent/_manifests").is_dir());
 
-        let absent = ReleasePrograms { etcd: "/no/such/etcd".into(), ..programs };
+        let servers = Some(ServerPrograms { etcd: "/no/such/etcd".into(), ..servers });
+        let absent = ReleasePrograms { servers, ..programs };
         let told = push_release(&registry.name(), "4.20.1", &absent).await.unwrap_err().to_string();
         assert!(told.contains("/no/such/etcd") && told.contains("cargo xtask setup"), "{told}");
+
+        // Machines of namespaces have their servers at hand: all that they ask the registry for is there nevertheless.
+        let other = tempfile::tempdir().unwrap();
+        let registry = DockerRegistry::start(other.path(), &Access::default()).unwrap();
+        let bare = ReleasePrograms { servers: None, ..absent };
+        push_release(&registry.name(), "4.20.1", &bare).await.unwrap();
+        let repositories = other.path().join("docker/registry/v2/repositories");
+        let parts = std::fs::read_dir(repositories.join("ocp/art/_manifests/revisions/sha256"));
+        assert_eq!(parts.unwrap().count(), 5);
+        assert!(repositories.join("assisted/controller/_manifests/tags/latest").is_dir());
     }
 }

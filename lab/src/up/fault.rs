@@ -12,7 +12,7 @@ use super::{Lab, LabError, MachineHandle, NAME, Phase, heading, say};
 const POLL_INTERVAL: Duration = Duration::from_secs(3);
 /// How long a network is cut: disks of virtual machines are slow, those of namespaces are written in ten seconds.
 const CUT: Duration = Duration::from_secs(120);
-const SHORT_CUT: Duration = Duration::from_secs(60);
+const SHORT_CUT: Duration = Duration::from_secs(30);
 
 /// A fault that a lab can inject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -61,6 +61,7 @@ impl Hub {
         let program = kubernetes::find("kube-apiserver").ok_or(LabError::NoKubernetes)?;
         let mut command = network.command(program);
         command
+            .envs(kubernetes::FEWER_COLLECTIONS)
             .arg(format!("--etcd-servers=http://{GATEWAY}:{ETCD}"))
             .args([format!("--bind-address={GATEWAY}"), format!("--advertise-address={GATEWAY}")])
             .arg(format!("--secure-port={API}"))
@@ -164,6 +165,7 @@ fn start_etcd(plan: &Plan, network: &Network) -> Result<Running, LabError> {
     let (client, peer) = (format!("http://{GATEWAY}:{ETCD}"), format!("http://{GATEWAY}:{PEER}"));
     let mut command = network.command(kubernetes::etcd().ok_or(LabError::NoKubernetes)?);
     command
+        .envs(kubernetes::FEWER_COLLECTIONS)
         .arg(file("data-dir", &dir.join("etcd")))
         .args([format!("--listen-client-urls={client}"), format!("--advertise-client-urls={client}")])
         .args([format!("--listen-peer-urls={peer}"), format!("--initial-advertise-peer-urls={peer}")])
@@ -217,7 +219,7 @@ fn kubectl(plan: &Plan, network: &Network, words: &[&str]) -> Result<Command, La
     let kubectl = kubernetes::find("kubectl").ok_or(LabError::NoKubernetes)?;
     let mut command = network.command(kubectl);
     command.arg("--kubeconfig").arg(kubeconfig_path(plan)).args(words).current_dir(&plan.dir);
-    command.stdin(Stdio::null());
+    command.envs(kubernetes::FEWER_COLLECTIONS).stdin(Stdio::null());
     Ok(command)
 }
 

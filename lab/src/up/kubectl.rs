@@ -20,6 +20,7 @@ impl Lab {
         let kubectl = kubernetes::find("kubectl").ok_or(LabError::NoKubernetes)?;
         let mut command = self.network.command(&kubectl);
         command.args(["--kubeconfig", "kubeconfig"]).args(words).current_dir(&self.plan.dir);
+        command.envs(kubernetes::FEWER_COLLECTIONS);
         Ok(command)
     }
 

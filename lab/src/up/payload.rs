@@ -11,7 +11,7 @@ use super::{Flow, LabError, Plan, image_mode, program};
 use crate::image::ImageError;
 use crate::namespace;
 use crate::network::{Network, REGISTRY};
-use crate::release::{Pushed, ReleasePrograms, push_release};
+use crate::release::{Pushed, ReleasePrograms, ServerPrograms, push_release};
 
 /// Version of the release: what OpenShift's of this version would be.
 pub(super) const VERSION: &str = "4.20.1";
@@ -42,11 +42,17 @@ pub(super) fn must_come(plan: &Plan) -> Result<(), LabError> {
 
 /// Pushes the release into the registry of a network.
 pub(super) fn push(plan: &Plan, network: &Network) -> Result<Pushed, LabError> {
+    let servers = match plan.namespaces {
+        true => None,
+        false => Some(ServerPrograms {
+            assisted: stripped(plan, &plan.program, "assisted")?,
+            etcd: PathBuf::from(ETCD),
+            kubernetes: kubernetes::find("kube").ok_or(LabError::NoKubernetes)?,
+        }),
+    };
     let programs = ReleasePrograms {
         cluster: stripped(plan, &cluster(plan), "lab-cluster")?,
-        assisted: stripped(plan, &plan.program, "assisted")?,
-        etcd: PathBuf::from(ETCD),
-        kubernetes: kubernetes::find("kube").ok_or(LabError::NoKubernetes)?,
+        servers,
         ironic: plan.hub == Some(Flow::Converged),
         image_mode: image_mode::programs(plan)?,
     };

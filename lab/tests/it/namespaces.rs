@@ -438,7 +438,7 @@ const FAILS: &str = "node-healthcheck";
 const MISSING: &str = "numaresources";
 
 #[test]
-fn operators_come_but_one_that_fails_and_one_that_is_missing() {
+fn everything_operators_come_but_one_that_fails_and_one_that_is_missing() {
     let names = ["master-0", "master-1", "master-2"];
     let (fails, missing) = (format!("{FAILS}=fails"), format!("{MISSING}=missing"));
     let all = SIX.into_iter().chain([fails.as_str(), missing.as_str()]);

@@ -11,6 +11,10 @@ pub const VERSION: &str = "1.34.4";
 /// What is built: one program under three names.
 pub const BUILT: &[&str] = &["kube-apiserver", "kube-controller-manager", "kubectl"];
 
+/// Variables that make Go's programs collect garbage less often: a fifth of an API server's processor time goes into it otherwise, and one that
+/// lives for a test takes less than 1 GiB without.
+pub const FEWER_COLLECTIONS: [(&str, &str); 2] = [("GOGC", "400"), ("GOMEMLIMIT", "1GiB")];
+
 /// The folder in the cache that holds what is built.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use assisted_testkit::{Server, built};
+use assisted_testkit::{Server, built, memory_dir};
 
 pub const PULL_SECRET: &str = r#"{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz","email":"user@example.com"}}}"#;
 
@@ -58,7 +58,7 @@ impl Service {
     }
 
     fn launch(more: impl FnOnce(&mut Command)) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = memory_dir().unwrap();
         std::fs::write(dir.path().join("pull-secret.json"), PULL_SECRET).unwrap();
         Self::launch_in(dir, more)
     }

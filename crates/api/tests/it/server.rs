@@ -9,7 +9,7 @@ use assisted_config::Settings;
 use assisted_service::generator::Simulation;
 use assisted_service::{Background, Service};
 use assisted_store::Store;
-use assisted_testkit::AwsServer;
+use assisted_testkit::{AwsServer, memory_dir};
 use reqwest::{Client, Method};
 use rustls::ServerConfig;
 use serde_json::Value;
@@ -62,7 +62,7 @@ impl Server {
         bucket: Option<S3>,
     ) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let dir = tempfile::tempdir().unwrap();
+        let dir = memory_dir().unwrap();
         let database = format!("sqlite:{}", dir.path().join("test.db").display());
         let store = Store::open(&database).await.unwrap();
         let blob = match bucket {

@@ -13,6 +13,7 @@ use assisted_core::model::host::HostKey;
 use assisted_service::generator::{self, GenerateError, Generator, Payload, Simulation};
 use assisted_service::{Background, Clock, Service};
 use assisted_store::Store;
+use assisted_testkit::memory_dir;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -83,7 +84,7 @@ impl Server {
 
     /// The same with other settings.
     pub(crate) async fn start_with(files: Files, clock: Clock, settings: Settings) -> Self {
-        let data = tempfile::tempdir().unwrap();
+        let data = memory_dir().unwrap();
         let address = ([127, 0, 0, 1], 0).into();
         let mut server = Self { data, clock, files: Arc::new(files), settings, address, running: None };
         server.come_back().await;

@@ -16,7 +16,7 @@ use assisted_service::generator::{Generator, Simulation};
 use assisted_service::host::Poll;
 use assisted_service::{Background, Builder, Caller, Clock, Error, Service};
 use assisted_store::Store;
-use assisted_testkit::{AwsServer, Postgres};
+use assisted_testkit::{AwsServer, Postgres, memory_dir};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::host::{Host, HostRegistrationResponse, HostStatus};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
@@ -44,13 +44,13 @@ pub struct Database {
 
 impl Database {
     pub fn sqlite() -> Self {
-        let dir = TempDir::new().unwrap();
+        let dir = memory_dir().unwrap();
         Self { address: format!("sqlite:{}", dir.path().join("db").display()), dir: Arc::new(dir) }
     }
 
     pub fn postgres() -> Self {
         let address = Postgres::start().unwrap().create_database().unwrap();
-        Self { address, dir: Arc::new(TempDir::new().unwrap()) }
+        Self { address, dir: Arc::new(memory_dir().unwrap()) }
     }
 
     /// An empty one of the same kind.

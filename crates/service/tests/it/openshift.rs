@@ -25,12 +25,7 @@ use serde_json::{Value, json};
 
 use crate::lab::{Database, Lab, PULL_SECRET, Time, content, eventually, on_both_engines, refusal};
 
-on_both_engines![
-    from_release_to_ignition,
-    registries_that_fail,
-    an_installer_that_fails,
-    killed_while_it_runs
-];
+on_both_engines![from_release_to_ignition, killed_while_it_runs];
 
 const SSH_KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILM+rvN+ot98qgEN796jTiQfZfG1KaT0PtFDJ/XFSqti user@example.com";
@@ -378,7 +373,11 @@ async fn the_config_of_an_image_with_its_release() {
     lab.stop().await;
 }
 
-async fn registries_that_fail(database: Database) {
+// The database has no part in what fails outside of it: one is enough.
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn registries_that_fail() {
+    let database = Database::sqlite();
     let wrongs = [
         Wrong {
             what: "no such image",
@@ -528,8 +527,6 @@ async fn attempt(lab: &Lab, id: ClusterId) -> (Option<InstallationPreparationSta
     (last.status, last.reason)
 }
 
-// The database has no part in what follows: one is enough.
-
 #[tokio::test]
 async fn ways_that_are_bad() {
     let database = Database::sqlite();
@@ -668,8 +665,9 @@ async fn killed_while_it_runs(database: Database) {
     lab.stop().await;
 }
 
-async fn an_installer_that_fails(database: Database) {
-    let site = Site::new();
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_installer_that_fails() {
+    let (site, database) = (Site::new(), Database::sqlite());
     let lab = Lab::generating(&database, Time::default(), site.generator()).await;
     let id = lab.ready().await.id;
     let cluster = lab.get_cluster(id).await;

@@ -17,6 +17,9 @@ use crate::lab::{AGENT, Database, Lab, inventory, on_both_engines, refusal, reso
 /// How long a service that is busy may go on refusing.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Hosts that register at once.
+const HUNDREDS: usize = 200;
+
 on_both_engines![
     in_any_order,
     twice,
@@ -245,7 +248,7 @@ async fn hundreds_at_the_same_time(database: Database) {
             until_served(update).await
         })
     };
-    let registrations: Vec<_> = (0..300).map(register).collect();
+    let registrations: Vec<_> = (0..HUNDREDS).map(register).collect();
     let patches: Vec<_> = (0..50).map(patch).collect();
     for (number, task) in patches.into_iter().enumerate() {
         // Each is answered with what it wrote, whoever came next.
@@ -255,10 +258,10 @@ async fn hundreds_at_the_same_time(database: Database) {
         task.await.unwrap().unwrap();
     }
     let known = lab.get_cluster(cluster).await;
-    assert_eq!(known.hosts.unwrap().len(), 300);
+    assert_eq!(known.hosts.unwrap().len(), HUNDREDS);
     assert!(known.tags.starts_with("tag"), "{}", known.tags);
     let names = lab.event_names(cluster).await;
-    assert_eq!(names.iter().filter(|name| *name == "host_registration_succeeded").count(), 300);
+    assert_eq!(names.iter().filter(|name| *name == "host_registration_succeeded").count(), HUNDREDS);
     lab.stop().await;
 }
 

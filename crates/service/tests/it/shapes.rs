@@ -374,31 +374,30 @@ async fn shapes_as_they_were() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/generated");
     let shapes = shapes();
     assert!(shapes.len() >= 30);
-    let made: Vec<(Shape, Files, Files)> = stream::iter(shapes)
+    let made: Vec<(Shape, Files)> = stream::iter(shapes)
         .map(|shape| {
             let (site, generator) = (&site, &generator);
             async move {
-                let first = shape.generate(site, &**generator).await;
-                let again = shape.generate(site, &**generator).await;
-                (shape, first, again)
+                let files = shape.generate(site, &**generator).await;
+                (shape, files)
             }
         })
         .buffered(4)
         .collect()
         .await;
     let mut names = BTreeSet::new();
-    for (shape, first, again) in made {
+    for (shape, files) in made {
         let name = shape.name;
         assert!(names.insert(format!("{name}.json")), "{name} is there twice");
-        let (told, again) = (stable_parts(&first), stable_parts(&again));
-        assert_eq!(told, again, "{name}");
-        for (file, content) in first.contents.iter().filter(|(file, _)| file.ends_with(".ign")) {
+        for (file, content) in files.contents.iter().filter(|(file, _)| file.ends_with(".ign")) {
             assert_eq!(ignition_validate(content).unwrap(), "", "{name}: {file}");
         }
-        let (_, config) = first.contents.iter().find(|(file, _)| file == "install-config.yaml").unwrap();
+        let (_, config) = files.contents.iter().find(|(file, _)| file == "install-config.yaml").unwrap();
         let config = serde_json::from_slice(config).unwrap();
         let checker = ConfigChecker::new(shape.input(&site)).unwrap();
         assert_eq!(checker.complaints(&config), Vec::<String>::new(), "{name}: {config:#}");
+        // They have not changed since they were read: whatever is another each time shows here.
+        let told = stable_parts(&files);
         golden(dir.join(format!("{name}.json")), &(serde_json::to_string_pretty(&told).unwrap() + "\n"));
     }
     let files =

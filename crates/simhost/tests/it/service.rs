@@ -1,7 +1,7 @@
 //! A whole service for one test, on a free port.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use assisted_api::Api;
@@ -11,8 +11,7 @@ use assisted_config::{Generator as Chosen, Settings};
 use assisted_service::generator::{Generator, Simulation};
 use assisted_service::{Background, Clock, Service};
 use assisted_store::Store;
-use assisted_testkit::Postgres;
-use rustix::fs::statvfs;
+use assisted_testkit::{Postgres, memory_dir};
 use rustls::ServerConfig;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -27,30 +26,19 @@ pub(crate) struct Data {
 
 impl Data {
     pub(crate) fn sqlite() -> Self {
-        let dir = in_memory();
+        let dir = memory_dir().unwrap();
         let database = format!("sqlite:{}", dir.path().join("test.db").display());
         Self { dir, database }
     }
 
     pub(crate) fn postgres() -> Self {
         let database = Postgres::start().unwrap().create_database().unwrap();
-        Self { dir: in_memory(), database }
+        Self { dir: memory_dir().unwrap(), database }
     }
 
     fn files(&self) -> PathBuf {
         self.dir.path().join("files")
     }
-}
-
-/// Bytes that must be free in memory for a database of a test to be there.
-const ROOM: u64 = 1 << 30;
-
-/// A folder in memory, if there is room: nothing here outlives its test, and each of many thousand commits would wait for a disk.
-fn in_memory() -> TempDir {
-    let memory = Path::new("/dev/shm");
-    let has_room = statvfs(memory).is_ok_and(|room| room.f_bavail.saturating_mul(room.f_frsize) > ROOM);
-    let made = if has_room { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-    made.unwrap()
 }
 
 /// A change of settings.

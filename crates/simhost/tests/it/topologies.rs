@@ -141,13 +141,21 @@ async fn files(travel: &mut Travel, id: &str, hosts: usize) {
     assert_eq!(logs, hosts + 1, "{names:?}");
 }
 
+/// Shapes that CI has, and those that it leaves to others much like them.
 macro_rules! shapes {
-    ($($name:ident: $shape:expr;)+) => {
+    ({ $($name:ident: $shape:expr;)+ } much_like_others { $($other:ident: $like:expr;)+ }) => {
         mod sqlite {
             use super::*;
             $(#[tokio::test]
             async fn $name() {
                 install(Data::sqlite(), $shape).await;
+            })+
+        }
+        mod everything_on_sqlite {
+            use super::*;
+            $(#[tokio::test]
+            async fn $other() {
+                install(Data::sqlite(), $like).await;
             })+
         }
         /// The shapes differ in what the service decides, which no database knows of: CI has those that differ most.
@@ -156,6 +164,10 @@ macro_rules! shapes {
             $(#[tokio::test]
             async fn $name() {
                 install(Data::postgres(), $shape).await;
+            })+
+            $(#[tokio::test]
+            async fn $other() {
+                install(Data::postgres(), $like).await;
             })+
         }
     };
@@ -178,24 +190,28 @@ fn shape(topology: Topology, network: Network, platform: Platform) -> Shape {
 }
 
 shapes! {
-    sno: Shape::of(Topology::Sno);
-    compact: Shape::of(Topology::Compact);
-    ha: Shape::of(Topology::Ha);
-    ha4: Shape::of(Topology::Ha4);
-    ha5: Shape::of(Topology::Ha5);
-    arbiter: Shape::of(Topology::Arbiter);
-    tnf: Shape::of(Topology::Tnf);
-    many_workers: Shape { hosts: 12, ..Shape::of(Topology::Ha) };
-    user_managed: shape(Topology::Ha, Network::UserManaged, Platform::Default);
-    dhcp_vips: shape(Topology::Compact, Network::DhcpVips, Platform::Default);
-    dual_stack: shape(Topology::Compact, Network::DualStack, Platform::Default);
-    dual_stack_sno: shape(Topology::Sno, Network::DualStack, Platform::Default);
-    platform_none: shape(Topology::Compact, Network::Vips, Platform::None);
-    platform_baremetal: shape(Topology::Ha, Network::Vips, Platform::Baremetal);
-    platform_vsphere: shape(Topology::Compact, Network::Vips, Platform::Vsphere);
-    platform_nutanix: shape(Topology::Compact, Network::Vips, Platform::Nutanix);
-    platform_oci: shape(Topology::Compact, Network::Vips, Platform::Oci);
-    platform_external: shape(Topology::Compact, Network::Vips, Platform::External);
-    day2_ha: Shape { added_masters: 1, added_workers: 2, ..Shape::of(Topology::Ha) };
-    day2_sno: Shape { added_workers: 1, ..Shape::of(Topology::Sno) };
+    {
+        sno: Shape::of(Topology::Sno);
+        compact: Shape::of(Topology::Compact);
+        ha: Shape::of(Topology::Ha);
+        ha5: Shape::of(Topology::Ha5);
+        arbiter: Shape::of(Topology::Arbiter);
+        tnf: Shape::of(Topology::Tnf);
+        user_managed: shape(Topology::Ha, Network::UserManaged, Platform::Default);
+        dhcp_vips: shape(Topology::Compact, Network::DhcpVips, Platform::Default);
+        dual_stack: shape(Topology::Compact, Network::DualStack, Platform::Default);
+        dual_stack_sno: shape(Topology::Sno, Network::DualStack, Platform::Default);
+        platform_none: shape(Topology::Compact, Network::Vips, Platform::None);
+        platform_vsphere: shape(Topology::Compact, Network::Vips, Platform::Vsphere);
+        platform_nutanix: shape(Topology::Compact, Network::Vips, Platform::Nutanix);
+        platform_external: shape(Topology::Compact, Network::Vips, Platform::External);
+        day2_ha: Shape { added_masters: 1, added_workers: 2, ..Shape::of(Topology::Ha) };
+        day2_sno: Shape { added_workers: 1, ..Shape::of(Topology::Sno) };
+    }
+    much_like_others {
+        ha4: Shape::of(Topology::Ha4);
+        many_workers: Shape { hosts: 12, ..Shape::of(Topology::Ha) };
+        platform_baremetal: shape(Topology::Ha, Network::Vips, Platform::Baremetal);
+        platform_oci: shape(Topology::Compact, Network::Vips, Platform::Oci);
+    }
 }

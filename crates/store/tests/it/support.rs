@@ -4,7 +4,7 @@ use assisted_core::model::cluster::ClusterRecord;
 use assisted_core::model::host::{HostKey, HostRecord};
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_store::Store;
-use assisted_testkit::Postgres;
+use assisted_testkit::{Postgres, memory_dir};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::Timestamp;
 use serde_json::json;
@@ -19,7 +19,7 @@ pub struct Database {
 
 impl Database {
     pub fn sqlite() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = memory_dir().unwrap();
         let address = format!("sqlite:{}", dir.path().join("new/assisted.db").display());
         Self { address, _dir: Some(dir) }
     }

@@ -61,10 +61,6 @@ pub struct Kube {
     is_audited: bool,
 }
 
-/// What makes Go's programs collect garbage less often: a fifth of an API server's processor time goes into it otherwise, and one that lives
-/// for a test takes less than 1 GiB without.
-const FEWER_COLLECTIONS: [(&str, &str); 2] = [("GOGC", "400"), ("GOMEMLIMIT", "1GiB")];
-
 impl Kube {
     /// The API that all tests of this process share, with [`SIGNER`]; started on first use.
     ///
@@ -290,7 +286,7 @@ impl Kube {
 fn supervised(keep: &Keep<'_>, program: &Path, args: &[String]) -> Result<Supervised, Error> {
     let runner = |shell: &Path| {
         let mut command = Command::new(shell);
-        command.envs(FEWER_COLLECTIONS);
+        command.envs(kubernetes::FEWER_COLLECTIONS);
         command
     };
     Supervised::start(runner, keep, program, args).map_err(|source| Error::Run { program: "sh", source })

@@ -112,7 +112,7 @@ impl ControlPlane<'_> {
     pub fn start_etcd(&self, initial: &str, existing: bool) -> Result<Running> {
         std::fs::create_dir_all(DATA)?;
         let (clients, peers) = (format!("https://{}:2379", self.host()), peer_url(self.address));
-        let args = vec![
+        let mut args = vec![
             format!("--name={}", self.name),
             format!("--data-dir={DATA}"),
             "--listen-client-urls=https://0.0.0.0:2379".to_owned(),
@@ -129,12 +129,18 @@ impl ControlPlane<'_> {
             self.key("peer-key-file", OWN),
             self.crt("peer-trusted-ca-file", names::ETCD),
             "--peer-client-cert-auth".to_owned(),
-            // Emulated machines are slow: what others take for a dead leader is a busy one here.
-            "--heartbeat-interval=1000".to_owned(),
-            "--election-timeout=10000".to_owned(),
             "--logger=zap".to_owned(),
             "--log-level=warn".to_owned(),
         ];
+        let more: &[&str] = match self.programs {
+            // Emulated machines are slow: what others take for a dead leader is a busy one here.
+            ProgramRuntime::Podman => &["--heartbeat-interval=1000", "--election-timeout=10000"],
+            // Who is alone waits for an election, too, for up to that time. And no machine of namespaces takes its kernel along.
+            ProgramRuntime::Direct => {
+                &["--heartbeat-interval=300", "--election-timeout=3000", "--unsafe-no-fsync"]
+            }
+        };
+        args.extend(more.iter().map(|flag| (*flag).to_owned()));
         Ok(self.programs.keep(Program {
             name: "etcd".to_owned(),
             image: self.image("etcd"),

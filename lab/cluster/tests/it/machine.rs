@@ -132,8 +132,11 @@ impl Machine {
             .args(["--die-with-parent", "--unshare-pid", "--unshare-uts", "--hostname", &self.name])
             .args(["--bind", root, "/", "--ro-bind", "/usr", "/usr", "--bind", &local, "/usr/local"])
             .args(["--proc", "/proc", "--dev", "/dev", "--ro-bind", kube.to_str().unwrap(), "/opt/kube"])
-            .args(["--clearenv", "--setenv", "PATH", path, "--setenv", "LAB_PROGRAMS", "direct"])
-            .args(["--chdir", "/", "--", program]);
+            .args(["--clearenv", "--setenv", "PATH", path, "--setenv", "LAB_PROGRAMS", "direct"]);
+        for (name, value) in kubernetes::FEWER_COLLECTIONS {
+            command.args(["--setenv", name, value]);
+        }
+        command.args(["--chdir", "/", "--", program]);
         command
     }
 

@@ -14,17 +14,23 @@ use crate::up::metal3::{Next, is_deleting, name, next, state, status};
 use crate::up::{Lab, LabError, NAME, forget, say, write_secret};
 
 /// Kinds in the order in which they are read: the image that a machine boots is written before the data for which it waits, so what is read
-/// first is never newer.
-const READ: &str = "machines.cluster.x-k8s.io,metal3clusters,metal3machines,baremetalhosts";
+/// first is never newer. The last ones tell how far the cluster is: to read them by themselves would take as long once more.
+const READ: &str = "machines.cluster.x-k8s.io,metal3clusters,metal3machines,baremetalhosts,clusters.cluster.x-k8s.io,\
+                    agentclusterinstalls";
 /// The folder with what machines get that boot a disk image.
 const USER_DATA: &str = "user-data";
 
 /// Objects of the hub, read together.
-struct Objects(Vec<Value>);
+pub(in crate::up) struct Objects(Vec<Value>);
 
 impl Objects {
     fn of<'a>(&'a self, kind: &str) -> impl Iterator<Item = &'a Value> {
         self.0.iter().filter(move |object| object["kind"] == kind)
+    }
+
+    /// The first of a kind; `null` where there is none.
+    pub(super) fn first(&self, kind: &str) -> Value {
+        self.of(kind).next().cloned().unwrap_or_default()
     }
 
     fn named(&self, kind: &str, name: &str) -> Option<&Value> {
@@ -86,27 +92,35 @@ fn release(host: Option<&Value>, own: &Value) -> Release {
 }
 
 impl Lab {
-    /// One look at everything, and what is to be done.
-    pub(in crate::up) fn play_infrastructure(&mut self) -> Result<(), LabError> {
-        let Value::Array(items) = self.hub_json(&["get", READ])?["items"].take() else { return Ok(()) };
+    /// One look at everything, and what is to be done; what was seen.
+    pub(in crate::up) fn play_infrastructure(&mut self) -> Result<Objects, LabError> {
+        let items = match self.hub_json(&["get", READ])?["items"].take() {
+            Value::Array(items) => items,
+            _ => Vec::new(),
+        };
         let found = Objects(items);
         for cluster in found.of("Metal3Cluster") {
             if let Some(status) = metal3::cluster_status(cluster) {
                 self.patch("metal3cluster", name(cluster), &json!({"status": status}), true)?;
             }
         }
+        let mut has_taken = false;
         for own in found.of("Metal3Machine") {
             if is_deleting(own) {
                 self.give_back(own, &found)?;
             } else if self.serve(own, &found)? {
-                // Whoever comes next must not get the same host: it is read anew.
-                return Ok(());
+                has_taken = true;
+                break;
             }
         }
-        for host in found.of("BareMetalHost") {
-            self.provision(host)?;
+        // Whoever comes next must not get the same host: it is read anew.
+        if !has_taken {
+            for host in found.of("BareMetalHost") {
+                self.provision(host)?;
+            }
+            self.link(&found)?;
         }
-        self.link(&found)
+        Ok(found)
     }
 
     /// Brings a machine a step further; whether it has taken a host.

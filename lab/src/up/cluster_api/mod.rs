@@ -76,13 +76,8 @@ impl Lab {
         let mut wait = self.wait_for("the condition Available of the Cluster", self.plan.limit);
         let mut shown = String::new();
         loop {
-            self.play_infrastructure()?;
-            let found = self.hub_json(&["get", "clusters.cluster.x-k8s.io,agentclusterinstalls"])?;
-            let of = |kind: &str| {
-                let mut items = found["items"].as_array().into_iter().flatten();
-                items.find(|object| object["kind"] == kind).cloned().unwrap_or_default()
-            };
-            let (cluster, install) = (of("Cluster"), of("AgentClusterInstall"));
+            let found = self.play_infrastructure()?;
+            let (cluster, install) = (found.first("Cluster"), found.first("AgentClusterInstall"));
             let told = told(&cluster, &install);
             if told != shown {
                 say(&told);

@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use assisted_testkit::{Port, built};
+use assisted_testkit::{Port, built, memory_dir};
 use serde_json::Value;
 
 /// No installation here takes longer than a minute or so; one that hangs must end.
@@ -37,7 +37,7 @@ pub struct Site {
 
 impl Site {
     pub fn new(database: Option<String>) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = memory_dir().unwrap();
         let data = dir.path().join("data");
         let port = Port::free().unwrap();
         Self { dir, data, database, port, generator: "simulation" }
