@@ -19,19 +19,8 @@ macro_rules! copy {
 /// The requirements of hardware make no sense.
 #[allow(clippy::clone_on_copy, reason = "one macro copies members of all types")]
 pub fn policy(settings: &Settings) -> Result<Policy, SettingsError> {
-    let http = &settings.http;
     Ok(Policy {
-        service: policy::Service {
-            service_base_url: http.service_base_url.clone(),
-            image_service_base_url: http.image_service_base_url.clone(),
-            enable_image_service: http.enable_image_service,
-            authenticated: settings.auth.auth_type != AuthType::None,
-            install_invoker: http.install_invoker.clone(),
-            subscriptions: settings.auth.auth_type == AuthType::Rhsso,
-            simulated: settings.generation.is_simulated(),
-            kube_api: settings.kube.enabled,
-            deleted_inactive_after: settings.retention.deleted_inactive_after,
-        },
+        service: service(settings),
         versions: versions(&settings.versions),
         images: copy!(
             Images from settings.images =>
@@ -98,6 +87,22 @@ pub fn policy(settings: &Settings) -> Result<Policy, SettingsError> {
                 preview, min_openshift_version, allow_generated_mosc, min_disk_gb, min_memory_gib, replica_gib
         ),
     })
+}
+
+/// What is so of the whole service.
+fn service(settings: &Settings) -> policy::Service {
+    let http = &settings.http;
+    policy::Service {
+        service_base_url: http.service_base_url.clone(),
+        image_service_base_url: http.image_service_base_url.clone(),
+        enable_image_service: http.enable_image_service,
+        authenticated: settings.auth.auth_type != AuthType::None,
+        install_invoker: http.install_invoker.clone(),
+        subscriptions: settings.auth.auth_type == AuthType::Rhsso,
+        simulated: settings.generation.is_simulated(),
+        kube_api: settings.kube.enabled,
+        deleted_inactive_after: settings.retention.deleted_inactive_after,
+    }
 }
 
 fn requirements(text: &RequirementsText) -> Result<Arc<Requirements>, SettingsError> {

@@ -150,23 +150,10 @@ async fn answer(
         }
         _ => {}
     }
-    let mut forwarded = client.request(request.method().clone(), format!("http://{registry}{path}"));
-    for (name, value) in request.headers() {
-        let whole = name == "range" && matches!(fault, Some(Fault::Whole));
-        if whole || matches!(name.as_str(), "host" | "connection" | "transfer-encoding") {
-            continue;
-        }
-        forwarded = forwarded.header(name.as_str(), value.as_bytes());
-    }
-    let Ok(body) = request.into_body().collect().await else {
+    let Some(answered) = forward(client, registry, request, matches!(fault, Some(Fault::Whole))).await else {
         // The client has gone away amid its body: nobody reads this.
         return Response::builder().status(400).body(full("no")).unwrap();
     };
-    let body = body.to_bytes();
-    if !body.is_empty() {
-        forwarded = forwarded.body(body);
-    }
-    let answered = forwarded.send().await.unwrap();
     let mut answer = Response::builder().status(answered.status().as_u16());
     for (name, value) in answered.headers() {
         if !matches!(name.as_str(), "connection" | "transfer-encoding") {
@@ -196,4 +183,27 @@ async fn answer(
         _ => full(bytes),
     };
     answer.body(body).unwrap()
+}
+
+/// The answer to a request that is sent on, for all of a file if it is `whole`; none where its body does not come whole.
+async fn forward(
+    client: &reqwest::Client,
+    registry: SocketAddr,
+    request: Request<Incoming>,
+    whole: bool,
+) -> Option<reqwest::Response> {
+    let path = request.uri().path_and_query().map_or("", |path| path.as_str());
+    let mut forwarded = client.request(request.method().clone(), format!("http://{registry}{path}"));
+    for (name, value) in request.headers() {
+        if (whole && name == "range") || matches!(name.as_str(), "host" | "connection" | "transfer-encoding")
+        {
+            continue;
+        }
+        forwarded = forwarded.header(name.as_str(), value.as_bytes());
+    }
+    let body = request.into_body().collect().await.ok()?.to_bytes();
+    if !body.is_empty() {
+        forwarded = forwarded.body(body);
+    }
+    Some(forwarded.send().await.unwrap())
 }
