@@ -10,7 +10,7 @@ use tar::{Builder, Header};
 use crate::world::World;
 
 /// Places in an archive that are tried.
-const TRIED: usize = 60;
+const TRIED: usize = 30;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn damage_anywhere_changes_nothing() {

@@ -8,7 +8,7 @@ use assisted_blob::{Blob, Key, S3};
 use assisted_core::model::cluster::ClusterRecord;
 use assisted_seal::{KeyFile, Keyring};
 use assisted_store::{Batch, Due, Options, Store};
-use assisted_testkit::{AwsServer, Postgres};
+use assisted_testkit::{AwsServer, Postgres, memory_dir};
 use assisted_wire::id::ClusterId;
 use jiff::Timestamp;
 use serde_json::json;
@@ -36,14 +36,14 @@ impl World {
     }
 
     pub fn sqlite() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = memory_dir().unwrap();
         let database = format!("sqlite:{}", dir.path().join("assisted.db").display());
         Self { dir, database, bucket: None }
     }
 
     pub fn postgres() -> Self {
         let database = Postgres::start().unwrap().create_database().unwrap();
-        Self { dir: tempfile::tempdir().unwrap(), database, bucket: None }
+        Self { dir: memory_dir().unwrap(), database, bucket: None }
     }
 
     pub fn key_path(&self) -> PathBuf {

@@ -5,7 +5,7 @@ use assisted_import::{Report, Target, import};
 use assisted_seal::Keyring;
 use assisted_store::copy::{CopyRow, dump};
 use assisted_store::{Foreign, Options, Store};
-use assisted_testkit::Postgres;
+use assisted_testkit::{Postgres, memory_dir};
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
 
@@ -48,14 +48,14 @@ pub struct Ours {
 
 impl Ours {
     pub async fn on_sqlite() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = memory_dir().unwrap();
         let address = format!("sqlite:{}", dir.path().join("assisted.db").display());
         Self::open(dir, address).await
     }
 
     pub async fn on_postgres() -> Self {
         let address = Postgres::start().unwrap().create_database().unwrap();
-        Self::open(tempfile::tempdir().unwrap(), address).await
+        Self::open(memory_dir().unwrap(), address).await
     }
 
     async fn open(dir: TempDir, address: String) -> Self {

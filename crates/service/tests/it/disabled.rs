@@ -10,10 +10,10 @@ use assisted_wire::host::{HostRole, HostStatus};
 use assisted_wire::id::ClusterId;
 use serde_json::{Value, json};
 
-use crate::lab::{Database, Lab, Time, content, on_both_engines};
+use crate::lab::{Database, Lab, Time, content, on_one_engine};
 use crate::openshift::{Site, version};
 
-on_both_engines![a_master_too_many, a_worker_where_nodes_choose_addresses, the_one_that_was_bootstrap];
+on_one_engine![a_master_too_many, a_worker_where_nodes_choose_addresses, the_one_that_was_bootstrap];
 
 /// Four hosts of a cluster that differs from the usual one in this.
 async fn four_hosts(lab: &Lab, more: Value) -> (ClusterId, Vec<HostKey>) {

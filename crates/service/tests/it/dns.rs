@@ -12,9 +12,9 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::installation::Ready;
-use crate::lab::{Database, Lab, Time, eventually, on_both_engines, refusal};
+use crate::lab::{Database, Lab, Time, eventually, on_one_engine, refusal};
 
-on_both_engines![route53, dynamic_updates, a_restart_before_they_are_made];
+on_one_engine![route53, dynamic_updates, a_restart_before_they_are_made];
 
 const DOMAIN: &str = "example.com";
 const RECORDS: [&str; 2] = ["api.c.example.com A 192.168.126.100", "*.apps.c.example.com A 192.168.126.101"];

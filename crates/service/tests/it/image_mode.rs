@@ -16,9 +16,9 @@ use futures::stream;
 use serde_json::{Value, json};
 
 use crate::installation::Ready;
-use crate::lab::{Database, Lab, Time, content, eventually, on_both_engines, refusal};
+use crate::lab::{Database, Lab, Time, content, eventually, on_one_engine, refusal};
 
-on_both_engines![each_failure_ends_the_installation_and_the_last_one_succeeds];
+on_one_engine![each_failure_ends_the_installation_and_the_last_one_succeeds];
 
 const MANIFEST: &str = include_str!("../data/image_mode.yaml");
 const OVERRIDES: &str = r#"{"onClusterLayering":{"mode":"Enabled"}}"#;

@@ -6,10 +6,10 @@ use assisted_wire::cluster::ClusterKind;
 use assisted_wire::id::ClusterId;
 use serde_json::{Value, json};
 
-use crate::lab::{Database, Lab, PULL_SECRET, Time, on_both_engines, refusal};
+use crate::lab::{Database, Lab, PULL_SECRET, Time, on_one_engine, refusal};
 use crate::stages::changed;
 
-on_both_engines![shown_and_overridden, of_no_use_on_day_2, image_mode_beside_it];
+on_one_engine![shown_and_overridden, of_no_use_on_day_2, image_mode_beside_it];
 
 impl Lab {
     async fn install_config(&self, id: ClusterId) -> Value {

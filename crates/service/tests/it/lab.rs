@@ -64,16 +64,16 @@ impl Database {
     }
 }
 
-/// Runs a test on each engine.
-macro_rules! on_both_engines {
-    ($($name:ident),+ $(,)?) => {
-        mod sqlite {
+/// Runs tests on each engine, in modules of these names.
+macro_rules! on_engines {
+    ($sqlite:ident, $postgres:ident: $($name:ident),+) => {
+        mod $sqlite {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {
                 super::$name($crate::lab::Database::sqlite()).await;
             })+
         }
-        mod postgres {
+        mod $postgres {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {
                 super::$name($crate::lab::Database::postgres()).await;
@@ -81,7 +81,23 @@ macro_rules! on_both_engines {
         }
     };
 }
+pub(crate) use on_engines;
+
+/// Runs a test on each engine.
+macro_rules! on_both_engines {
+    ($($name:ident),+ $(,)?) => {
+        $crate::lab::on_engines! { sqlite, postgres: $($name),+ }
+    };
+}
 pub(crate) use on_both_engines;
+
+/// Runs a test on one engine in CI, and on the other with all that takes long: what it is about is decided above the database.
+macro_rules! on_one_engine {
+    ($($name:ident),+ $(,)?) => {
+        $crate::lab::on_engines! { sqlite, everything_on_postgres: $($name),+ }
+    };
+}
+pub(crate) use on_one_engine;
 
 /// Time that stands still until it is turned.
 #[derive(Clone)]

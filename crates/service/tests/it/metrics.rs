@@ -6,9 +6,9 @@ use assisted_service::event::ListEvents;
 use assisted_wire::event::EventCategory;
 use serde_json::Value;
 
-use crate::lab::{Database, Lab, Time, eventually, on_both_engines};
+use crate::lab::{Database, Lab, Time, eventually, on_one_engine};
 
-on_both_engines![an_installation, a_cluster_that_is_given_up, decisions_that_take_long];
+on_one_engine![an_installation, a_cluster_that_is_given_up, decisions_that_take_long];
 
 impl Lab {
     /// The value of a line of the metrics, which begins with a name and its labels.
