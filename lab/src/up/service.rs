@@ -212,7 +212,11 @@ fn api(
         command.env("HOST_STAGE_REBOOTING_TIMEOUT", if plan.namespaces { "1m" } else { "10m" });
     }
     command.envs(plan.operator_limits()).envs(image_mode::settings(plan)).envs(hub::settings(plan));
-    command.envs(plan.replicas.iter().flat_map(|replicas| replicas.settings(dir)));
+    if let Some(replicas) = &plan.replicas {
+        let key = std::fs::read_to_string(&certificate.token_key);
+        command.env("EC_PRIVATE_KEY_PEM", key.map_err(LabError::io(&certificate.token_key))?);
+        command.envs(replicas.settings(dir));
+    }
     Ok(Running::start("the service", &mut command, &dir.join(replicas::named(LOG, number)))?)
 }
 

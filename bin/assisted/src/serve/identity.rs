@@ -11,8 +11,14 @@ use assisted_wire::secret::Secret;
 /// File in the data folder with the key, where none is set.
 const KEY_FILE: &str = "token-key.pem";
 
-/// What signs tokens; `None`: nobody shows any. Where people log in, a key is made and kept unless one is set.
-pub(super) fn signer(settings: &mut Auth, data_dir: &Path, keys: &Keyring) -> Result<Option<Signer>> {
+/// What signs tokens; `None`: nobody shows any. Where people log in, a key is made and kept unless one is set: that is said where the
+/// database may have other replicas.
+pub(super) fn signer(
+    settings: &mut Auth,
+    data_dir: &Path,
+    keys: &Keyring,
+    has_replicas: bool,
+) -> Result<Option<Signer>> {
     match settings.auth_type {
         AuthType::Local => Ok(Some(Signer::new(&settings.ec_private_key_pem)?)),
         AuthType::Users => {
@@ -25,6 +31,13 @@ pub(super) fn signer(settings: &mut Auth, data_dir: &Path, keys: &Keyring) -> Re
                         file.path().display()
                     )
                 })?;
+                if has_replicas {
+                    tracing::warn!(
+                        file = %file.path().display(),
+                        "the key that signs tokens is in this data folder alone: another replica refuses hosts that come with a token of \
+                         this one, and they do not come again; set the same EC_PRIVATE_KEY_PEM for all"
+                    );
+                }
             }
             let signer = Signer::new(&settings.ec_private_key_pem)?;
             if settings.ec_public_key_pem.is_empty() {
@@ -71,7 +84,7 @@ mod tests {
         let keys = Keyring::generate().unwrap();
         let key = || {
             let mut settings = Auth { auth_type: AuthType::Users, ..Auth::default() };
-            signer(&mut settings, dir.path(), &keys).unwrap().unwrap();
+            signer(&mut settings, dir.path(), &keys, false).unwrap().unwrap();
             settings.ec_public_key_pem
         };
         assert_eq!(key(), key());
@@ -84,6 +97,6 @@ mod tests {
         assert!(!kept.contains("PRIVATE KEY"), "it is sealed");
         std::fs::write(dir.path().join(KEY_FILE), "nonsense").unwrap();
         let mut settings = Auth { auth_type: AuthType::Users, ..Auth::default() };
-        assert!(signer(&mut settings, dir.path(), &keys).is_err());
+        assert!(signer(&mut settings, dir.path(), &keys, false).is_err());
     }
 }
