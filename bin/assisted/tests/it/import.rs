@@ -170,7 +170,9 @@ const LARGE: &str = "
         'infra_env_id', later(v.infra_env_id, k))) r
         where v.cluster_id is distinct from uid(1, 999);
     insert into clusters select r.* from clusters c, generate_series(1, 30) k, jsonb_populate_record(c, jsonb_build_object(
-        'id', later(c.id, k), 'name', c.name || '-' || k)) r
+        'id', later(c.id, k), 'name', c.name || '-' || k,
+        -- Of a hub's object there is one.
+        'kube_key_name', case when c.kube_key_name = '' then '' else c.kube_key_name || '-' || k end)) r
         where c.deleted_at is null;
     do $$ declare t text; begin
         foreach t in array array['cluster_networks', 'service_networks', 'machine_networks', 'api_vips', 'ingress_vips',
