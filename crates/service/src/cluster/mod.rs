@@ -20,7 +20,6 @@ mod update;
 mod validation;
 pub(crate) use std::sync::Arc;
 
-use assisted_auth::Accounts;
 use assisted_blob::Blob;
 
 use crate::access::Access;
@@ -44,7 +43,6 @@ pub struct Clusters {
     available: Arc<AvailableVersions>,
     access: Access,
     dns: Arc<Domains>,
-    accounts: Option<Arc<Accounts>>,
     /// Held by requests that change a cluster.
     changes: Arc<KeyedMutex>,
 }
@@ -59,7 +57,6 @@ impl Clusters {
             available: Arc::clone(&parts.available),
             access: parts.access.clone(),
             dns: Arc::clone(&parts.dns),
-            accounts: parts.accounts.clone(),
             changes: Arc::default(),
         }
     }

@@ -22,7 +22,7 @@ use crate::{Caller, Error};
 impl Clusters {
     /// Whether an organisation is granted time limits that only warn. What can't be asked is not granted.
     pub(super) async fn has_soft_timeouts(&self, caller: &Caller) -> bool {
-        let Some(accounts) = &self.accounts else { return true };
+        let Some(accounts) = self.access.accounts() else { return true };
         let now = self.database.now();
         let granted =
             Box::pin(accounts.has_capability(&caller.user_name, Capability::SoftTimeouts, now)).await;
@@ -34,7 +34,7 @@ impl Clusters {
 
     /// Checks that an organisation is granted to ignore validations.
     pub(super) async fn check_may_ignore(&self, caller: &Caller) -> Result<(), Error> {
-        let Some(accounts) = &self.accounts else { return Ok(()) };
+        let Some(accounts) = self.access.accounts() else { return Ok(()) };
         let now = self.database.now();
         match Box::pin(accounts.has_capability(&caller.user_name, Capability::IgnoreValidations, now)).await {
             Ok(true) => return Ok(()),
@@ -53,7 +53,7 @@ impl Clusters {
         caller: &Caller,
         cluster: &Cluster,
     ) -> Result<Option<String>, Error> {
-        let Some(accounts) = &self.accounts else { return Ok(None) };
+        let Some(accounts) = self.access.accounts() else { return Ok(None) };
         let (id, name) = (cluster.id, cluster.name.clone());
         let (clusters, accounts, caller) = (self.clone(), Arc::clone(accounts), caller.clone());
         // To its end, even if the client goes away meanwhile: a cluster or a subscription would be left over.
@@ -116,7 +116,7 @@ impl Clusters {
         before: Option<&ClusterRecord>,
         after: &ClusterRecord,
     ) -> Result<(), Error> {
-        let (Some(accounts), Some(before)) = (&self.accounts, before) else { return Ok(()) };
+        let (Some(accounts), Some(before)) = (self.access.accounts(), before) else { return Ok(()) };
         let (name, now) = (&after.cluster.name, self.database.now());
         let Some(subscription) = &after.cluster.ams_subscription_id else { return Ok(()) };
         if before.cluster.name == *name {
@@ -129,7 +129,7 @@ impl Clusters {
 
     /// Ends the subscription of a cluster that is about to be removed, if it was never installed. What can't be removed keeps it.
     pub(super) async fn end_subscription(&self, id: ClusterId) -> Result<(), Error> {
-        let Some(accounts) = &self.accounts else { return Ok(()) };
+        let Some(accounts) = self.access.accounts() else { return Ok(()) };
         let stored = self.database.reader().cluster(id, Deleted::Hidden).await?;
         let Some(cluster) = stored.map(|stored| stored.record.cluster) else { return Ok(()) };
         let Some(subscription) = &cluster.ams_subscription_id else { return Ok(()) };
