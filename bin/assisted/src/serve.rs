@@ -103,7 +103,7 @@ impl Serve {
         let image_address = self.images.address(&settings, listen);
         self.check_addresses(&settings, listen, scripts, image_address)?;
         let data_dir = self.make_data_dir(&settings.http)?;
-        let Opened { store, blob, secrets, lock } = self.storage.open(&settings, &data_dir).await?;
+        let Opened { store, blob, secrets, lock: _lock } = self.storage.open(&settings, &data_dir).await?;
 
         let tls = tls(&settings.http)?;
         let (listener, scripts) = bind_all(listen, scripts).await?;
@@ -115,8 +115,7 @@ impl Serve {
             Some(address) => Some(self.images.bind(address, &mut settings, &data_dir).await?),
             None => None,
         };
-        // Others may work with a database that is not locked.
-        let signer = identity::signer(&mut settings.auth, &data_dir, &secrets.keys, lock.is_none())?;
+        let signer = identity::signer(&mut settings.auth, &data_dir, &secrets.keys, &store).await?;
         let generator = generator::open(&settings, &data_dir)
             .context("clusters can't be installed with these settings")?;
         let mut builder = Service::builder(settings.clone(), store, blob, generator)?

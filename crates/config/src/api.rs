@@ -84,7 +84,7 @@ topic! {
         auth_type: AuthType = AuthType::None, "AUTH_TYPE";
         /// Key that verifies local tokens, PEM; with AUTH_TYPE=agent-installer-local the same in base64.
         ec_public_key_pem: String = String::new(), "EC_PUBLIC_KEY_PEM";
-        /// Key that signs local tokens, PEM; empty with AUTH_TYPE=users: one that is made and kept in the data folder.
+        /// Key that signs local tokens, PEM; empty with AUTH_TYPE=users: one that is made and kept in the database.
         ec_private_key_pem: Secret = Secret::default(), "EC_PRIVATE_KEY_PEM";
         /// Whether a local token in a URL reaches only the resource that it was made for.
         local_auth_enforce_resource_scope: bool = true, "LOCAL_AUTH_ENFORCE_RESOURCE_SCOPE";

@@ -20,7 +20,7 @@ pub enum SealedFileError {
     Seal { path: PathBuf, source: SealError },
 }
 
-/// A file whose text is sealed. One that an older program left as it is can be read as well.
+/// A file that an older program has left, its text sealed or as it is.
 #[derive(Clone, Debug)]
 pub struct SealedFile {
     path: PathBuf,
@@ -47,13 +47,15 @@ impl SealedFile {
         self.open(keys, found).map(Some)
     }
 
-    /// Makes it, unless it is there; returns whether it did.
+    /// Removes it, if it is there.
     ///
     /// # Errors
-    /// When it can't be written.
-    pub fn create(&self, keys: &Keyring, plain: &str) -> Result<bool, SealedFileError> {
-        let sealed = text::seal(keys, self.place, plain).map_err(|source| self.seal(source))?;
-        private_file::create(&self.path, &sealed).map_err(|source| self.io(source))
+    /// When it can't be removed.
+    pub fn remove(&self) -> Result<(), SealedFileError> {
+        match std::fs::remove_file(&self.path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(self.io(error)),
+            _ => Ok(()),
+        }
     }
 
     /// Seals it anew, unless it is sealed with the newest key; returns whether it did.

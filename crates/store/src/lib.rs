@@ -40,6 +40,7 @@ mod retention;
 mod row;
 mod schema;
 mod seal_rows;
+mod service_secret;
 mod slow;
 mod statement;
 mod store;

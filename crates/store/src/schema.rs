@@ -28,6 +28,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { common: include_str!("../migrations/7.sql"), postgres: "" },
     Migration { common: include_str!("../migrations/8.sql"), postgres: "" },
     Migration { common: include_str!("../migrations/9.sql"), postgres: "" },
+    Migration { common: include_str!("../migrations/10.sql"), postgres: "" },
 ];
 
 impl Migration {

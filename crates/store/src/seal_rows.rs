@@ -125,14 +125,14 @@ impl Store {
     }
 
     /// Seals what is not sealed with the newest key: documents of an older program, and those that an older key has sealed. It can
-    /// be ended at any point and begun again. Gives the number of documents.
+    /// be ended at any point and begun again. Secrets of the service itself are sealed as well. Gives the number of rows.
     ///
     /// # Errors
     /// When the database fails, or a document can't be opened.
     pub async fn seal_rows(&self) -> Result<u64, WriteError> {
         let Some(keys) = self.keys() else { return Err(Error::Locked.into()) };
         let keys = keys.clone();
-        let mut sealed = 0;
+        let mut sealed = self.reseal_service_secrets().await?;
         for table in &TABLES {
             let mut after = None;
             while let ControlFlow::Continue(key) = self.seal_page(table, &keys, after, &mut sealed).await? {

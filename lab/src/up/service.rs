@@ -213,8 +213,6 @@ fn api(
     }
     command.envs(plan.operator_limits()).envs(image_mode::settings(plan)).envs(hub::settings(plan));
     if let Some(replicas) = &plan.replicas {
-        let key = std::fs::read_to_string(&certificate.token_key);
-        command.env("EC_PRIVATE_KEY_PEM", key.map_err(LabError::io(&certificate.token_key))?);
         command.envs(replicas.settings(dir));
     }
     Ok(Running::start("the service", &mut command, &dir.join(replicas::named(LOG, number)))?)

@@ -17,17 +17,14 @@ pub(super) struct Certificate {
     pub(super) ca: PathBuf,
     pub(super) chain: PathBuf,
     pub(super) key: PathBuf,
-    /// Another key, which signs tokens.
-    pub(super) token_key: PathBuf,
 }
 
 impl Certificate {
     /// Makes a new authority and a certificate for the addresses at which the service is asked.
     pub(super) fn make(dir: &Path, addresses: &[IpAddr]) -> Result<Self, LabError> {
-        let [chain, key, token_key] = ["tls.crt", "tls.key", "token.key"].map(|name| dir.join(name));
-        let files = Self { ca: dir.join(CA), chain, key, token_key };
+        let [chain, key] = ["tls.crt", "tls.key"].map(|name| dir.join(name));
+        let files = Self { ca: dir.join(CA), chain, key };
         let (authority, key) = (KeyPair::generate()?, KeyPair::generate()?);
-        write_secret(&files.token_key, &KeyPair::generate()?.serialize_pem())?;
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.distinguished_name.push(DnType::CommonName, "the lab");

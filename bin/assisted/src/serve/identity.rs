@@ -6,38 +6,28 @@ use anyhow::{Context, Result};
 use assisted_auth::Signer;
 use assisted_config::{Auth, AuthType};
 use assisted_seal::{Keyring, SealedFile};
+use assisted_store::Store;
 use assisted_wire::secret::Secret;
 
-/// File in the data folder with the key, where none is set.
+/// Name of the key in the database, where none is set.
+const KEY: &str = "token-key";
+/// File in the data folder where earlier programs have kept it.
 const KEY_FILE: &str = "token-key.pem";
 
-/// What signs tokens; `None`: nobody shows any. Where people log in, a key is made and kept unless one is set: that is said where the
-/// database may have other replicas.
-pub(super) fn signer(
+/// What signs tokens; `None`: nobody shows any. Where people log in, a key is made and kept unless one is set.
+pub(super) async fn signer(
     settings: &mut Auth,
     data_dir: &Path,
     keys: &Keyring,
-    has_replicas: bool,
+    store: &Store,
 ) -> Result<Option<Signer>> {
     match settings.auth_type {
         AuthType::Local => Ok(Some(Signer::new(&settings.ec_private_key_pem)?)),
         AuthType::Users => {
             if settings.ec_private_key_pem.is_empty() {
-                let file = key_file(data_dir);
-                let kept = kept_key(&file, keys);
-                settings.ec_private_key_pem = kept.with_context(|| {
-                    format!(
-                        "the key that signs tokens, {}, can't be used; set EC_PRIVATE_KEY_PEM to another",
-                        file.path().display()
-                    )
-                })?;
-                if has_replicas {
-                    tracing::warn!(
-                        file = %file.path().display(),
-                        "the key that signs tokens is in this data folder alone: another replica refuses hosts that come with a token of \
-                         this one, and they do not come again; set the same EC_PRIVATE_KEY_PEM for all"
-                    );
-                }
+                let kept = kept_key(store, &key_file(data_dir), keys).await;
+                settings.ec_private_key_pem = kept
+                    .context("the key that signs tokens can't be used; set EC_PRIVATE_KEY_PEM to another")?;
             }
             let signer = Signer::new(&settings.ec_private_key_pem)?;
             if settings.ec_public_key_pem.is_empty() {
@@ -54,14 +44,29 @@ pub(crate) fn key_file(data_dir: &Path) -> SealedFile {
     SealedFile::new(data_dir.join(KEY_FILE), KEY_FILE)
 }
 
-/// The key in a file, which is made if there is none. Of several that start at once, all get the same.
-fn kept_key(file: &SealedFile, keys: &Keyring) -> Result<Secret> {
-    if file.read(keys)?.is_none() {
-        file.create(keys, Signer::generate()?.expose())?;
+/// The key in the database, the same for all replicas. It is made if there is none; one in a file goes into the database.
+async fn kept_key(store: &Store, file: &SealedFile, keys: &Keyring) -> Result<Secret> {
+    let left = file.read(keys)?;
+    if store.service_secret(KEY).await?.is_none() {
+        let key = match &left {
+            Some(key) => key.as_str().into(),
+            None => Signer::generate()?,
+        };
+        // A file may hold anything, and the database keeps it.
+        Signer::new(&key).with_context(|| file.path().display().to_string())?;
+        store.keep_service_secret(KEY, &key).await?;
     }
-    file.reseal(keys)?;
-    let kept = file.read(keys)?.context("it was deleted")?;
-    Ok(kept.as_str().into())
+    let kept = store.service_secret(KEY).await?.context("it was deleted from the database")?;
+    match left {
+        Some(left) if left.as_str() != kept.expose() => tracing::warn!(
+            file = %file.path().display(),
+            "this file has another key than the database, whose key signs tokens: hosts whose image was made with the one of the file are \
+             refused; boot them from a new image, then delete the file"
+        ),
+        Some(_) => file.remove()?,
+        None => {}
+    }
+    Ok(kept)
 }
 
 /// What whoever started the service reads when there is no administrator yet. It is printed, and stands in no log.
@@ -74,29 +79,57 @@ pub(super) fn invitation(code: &Secret, url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
-    #[test]
-    fn a_key_is_made_once_and_kept() {
-        let dir = tempfile::tempdir().unwrap();
-        let keys = Keyring::generate().unwrap();
-        let key = || {
-            let mut settings = Auth { auth_type: AuthType::Users, ..Auth::default() };
-            signer(&mut settings, dir.path(), &keys, false).unwrap().unwrap();
-            settings.ec_public_key_pem
-        };
-        assert_eq!(key(), key());
-        let names: Vec<_> =
-            std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(names, [KEY_FILE]);
-        let mode = std::fs::metadata(dir.path().join(KEY_FILE)).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
-        let kept = std::fs::read_to_string(dir.path().join(KEY_FILE)).unwrap();
-        assert!(!kept.contains("PRIVATE KEY"), "it is sealed");
-        std::fs::write(dir.path().join(KEY_FILE), "nonsense").unwrap();
+    /// The public key of a replica with this data folder.
+    async fn public_key(store: &Store, data: &Path, keys: &Keyring) -> Result<String> {
         let mut settings = Auth { auth_type: AuthType::Users, ..Auth::default() };
-        assert!(signer(&mut settings, dir.path(), &keys, false).is_err());
+        signer(&mut settings, data, keys, store).await?;
+        Ok(settings.ec_public_key_pem)
+    }
+
+    async fn store(data: &Path, keys: &Keyring) -> Store {
+        let store = Store::open(&format!("sqlite:{}", data.join("assisted.db").display())).await.unwrap();
+        store.unlock(keys).await.unwrap();
+        store
+    }
+
+    #[tokio::test]
+    async fn a_key_is_made_once_for_all_replicas() {
+        let (shared, one, other) =
+            (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let keys = Keyring::generate().unwrap();
+        let store = store(shared.path(), &keys).await;
+        let (first, second) =
+            tokio::join!(public_key(&store, one.path(), &keys), public_key(&store, other.path(), &keys));
+        let key = first.unwrap();
+        assert_eq!(key, second.unwrap());
+        assert_eq!(key, public_key(&store, one.path(), &keys).await.unwrap(), "it is kept");
+        assert!(!key_file(one.path()).path().exists());
+    }
+
+    #[tokio::test]
+    async fn the_key_of_an_earlier_program_goes_into_the_database() {
+        let data = tempfile::tempdir().unwrap();
+        let keys = Keyring::generate().unwrap();
+        let store = store(data.path(), &keys).await;
+        let file = key_file(data.path());
+        std::fs::write(file.path(), "nonsense").unwrap();
+        assert!(public_key(&store, data.path(), &keys).await.is_err());
+        assert!(file.path().exists(), "nothing was changed");
+
+        let key = Signer::generate().unwrap();
+        let expected = Signer::new(&key).unwrap().public_key().unwrap();
+        std::fs::write(file.path(), key.expose()).unwrap();
+        for _ in 0..2 {
+            assert_eq!(public_key(&store, data.path(), &keys).await.unwrap(), expected);
+            assert!(!file.path().exists());
+        }
+        // A replica that had a key of its own until now.
+        let other = tempfile::tempdir().unwrap();
+        let own = key_file(other.path());
+        std::fs::write(own.path(), Signer::generate().unwrap().expose()).unwrap();
+        assert_eq!(public_key(&store, other.path(), &keys).await.unwrap(), expected);
+        assert!(own.path().exists(), "nothing is lost");
     }
 }

@@ -24,7 +24,7 @@ macro_rules! schema {
 }
 
 /// Databases as the versions of the schema have left them, the oldest first: schema and rows of each.
-const DATABASES: [(&str, &str); 9] = [
+const DATABASES: [(&str, &str); 10] = [
     schema!("1"),
     schema!("2"),
     schema!("3"),
@@ -34,6 +34,7 @@ const DATABASES: [(&str, &str); 9] = [
     schema!("7"),
     schema!("8"),
     schema!("9"),
+    schema!("10"),
 ];
 
 const HOST: &str = "5e1f7c5e-0000-4000-8000-000000000001";
@@ -171,6 +172,9 @@ fn databases_of_every_earlier_schema_are_served() {
         if count >= 7 {
             // The key of the rows was never one: a service would ask for its file.
             script.push_str("delete from seal_keys;\n");
+        }
+        if count >= 10 {
+            script.push_str("delete from service_secrets;\n");
         }
         write_script(&dir.path().join("assisted.db"), &script);
         let service =

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use assisted_seal::{Key, Keyring, Keys, SealedFile, SealedFileError};
+use assisted_seal::{Key, Keyring, Keys, SealedFile, SealedFileError, text};
 
 #[test]
 fn a_text_is_sealed_and_sealed_anew() {
@@ -13,19 +13,22 @@ fn a_text_is_sealed_and_sealed_anew() {
     let keys = Keyring::new(Keys::of(old.clone()));
     assert!(file.read(&keys).unwrap().is_none());
     assert!(!file.reseal(&keys).unwrap());
-    assert!(file.create(&keys, "s3cr3t").unwrap());
-    assert!(!file.create(&keys, "another").unwrap());
+    fs::write(file.path(), text::seal(&keys, "a key", "s3cr3t").unwrap()).unwrap();
+    assert!(!file.reseal(&keys).unwrap());
     assert_eq!(&*file.read(&keys).unwrap().unwrap(), "s3cr3t");
-    assert!(!fs::read_to_string(file.path()).unwrap().contains("s3cr3t"));
-    assert_eq!(fs::metadata(file.path()).unwrap().permissions().mode() & 0o777, 0o600);
 
     let new = Key::generate().unwrap();
     keys.replace(Keys { opens: vec![old], ..Keys::of(new.clone()) });
     assert!(file.reseal(&keys).unwrap() && !file.reseal(&keys).unwrap());
     keys.replace(Keys::of(new));
     assert_eq!(&*file.read(&keys).unwrap().unwrap(), "s3cr3t");
+    assert_eq!(fs::metadata(file.path()).unwrap().permissions().mode() & 0o777, 0o600);
     let other = file.read(&Keyring::generate().unwrap());
     assert!(matches!(other, Err(SealedFileError::Seal { .. })), "{other:?}");
+    for _ in 0..2 {
+        file.remove().unwrap();
+        assert!(file.read(&keys).unwrap().is_none());
+    }
 }
 
 #[test]

@@ -7,17 +7,18 @@ use assisted_core::model::host::HostKey;
 use assisted_core::model::object_key::ObjectKey;
 use assisted_core::model::report::ReportKind;
 use assisted_store::{
-    ClusterFilter, Deleted, Due, EventQuery, InfraEnvFilter, OpenError, Sink, Store, WorkKey, WorkState,
+    ClusterFilter, Deleted, Due, Error, EventQuery, InfraEnvFilter, OpenError, Sink, Store, WorkKey,
+    WorkState,
 };
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::support::{Database, on_both};
 
-on_both! { opens_schema_1, opens_schema_2, opens_schema_3, opens_schema_4, opens_schema_5, opens_schema_6, opens_schema_7, opens_schema_8, opens_schema_9, refuses_a_newer_schema, refuses_the_tables_of_others, opens_twice_at_once, }
+on_both! { opens_schema_1, opens_schema_2, opens_schema_3, opens_schema_4, opens_schema_5, opens_schema_6, opens_schema_7, opens_schema_8, opens_schema_9, opens_schema_10, refuses_a_newer_schema, refuses_the_tables_of_others, opens_twice_at_once, }
 
 /// Schema and rows as each version left them.
-const VERSIONS: [(&str, &str); 9] = [
+const VERSIONS: [(&str, &str); 10] = [
     (include_str!("../../migrations/1.sql"), include_str!("../fixtures/schema-1.sql")),
     (include_str!("../../migrations/2.sql"), include_str!("../fixtures/schema-2.sql")),
     (include_str!("../../migrations/3.sql"), include_str!("../fixtures/schema-3.sql")),
@@ -27,6 +28,7 @@ const VERSIONS: [(&str, &str); 9] = [
     (include_str!("../../migrations/7.sql"), include_str!("../fixtures/schema-7.sql")),
     (include_str!("../../migrations/8.sql"), include_str!("../fixtures/schema-8.sql")),
     (include_str!("../../migrations/9.sql"), include_str!("../fixtures/schema-9.sql")),
+    (include_str!("../../migrations/10.sql"), include_str!("../fixtures/schema-10.sql")),
 ];
 
 async fn opens_schema_1(database: Database) {
@@ -107,6 +109,12 @@ async fn opens_schema_9(database: Database) {
     assert!(store.clusters(&hidden).await.unwrap().is_empty());
 }
 
+async fn opens_schema_10(database: Database) {
+    let store = opens(&database, 10).await;
+    let locked = store.service_secret("released").await;
+    assert!(matches!(locked, Err(Error::Locked)), "{locked:?}");
+}
+
 /// Makes a database of an earlier version with its rows.
 pub async fn migrate_to(database: &Database, version: usize) {
     let versions = "create table schema_versions (version bigint primary key, applied_at bigint not null)";
@@ -152,7 +160,7 @@ async fn refuses_a_newer_schema(database: Database) {
     drop(database.open().await);
     database.execute("insert into schema_versions values (1000, 1)").await;
     let error = Store::open(&database.address).await.unwrap_err();
-    assert!(matches!(error, OpenError::NewerSchema { found: 1000, known: 9 }), "{error}");
+    assert!(matches!(error, OpenError::NewerSchema { found: 1000, known: 10 }), "{error}");
     assert!(error.to_string().contains("newer program"), "{error}");
 }
 

@@ -14,6 +14,7 @@ on_both! {
     rows_of_an_older_program_are_sealed,
     rows_are_sealed_anew,
     what_is_written_meanwhile_is_not_lost,
+    secrets_of_the_service_are_kept_once_and_sealed,
 }
 
 /// Words that stand in no database.
@@ -84,7 +85,7 @@ async fn contents(database: &Database) -> String {
             files.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
         }
         None => {
-            let rows = database.query("select doc from clusters union all select doc from infra_envs union all select doc from hosts").await;
+            let rows = database.query("select doc from clusters union all select doc from infra_envs union all select doc from hosts union all select sealed from service_secrets").await;
             rows.join("\n")
         }
     }
@@ -249,4 +250,42 @@ async fn what_is_written_meanwhile_is_not_lost(database: Database) {
         (found.record.cluster.name.as_str(), found.record.pull_secret.expose()),
         ("name-20", "s-pull")
     );
+}
+
+async fn secrets_of_the_service_are_kept_once_and_sealed(database: Database) {
+    let (old, new) = (Key::generate().unwrap(), Key::generate().unwrap());
+    let keys = Keyring::new(Keys::of(old.clone()));
+    let stores: Vec<_> = futures::future::join_all((0..3).map(|_| database.open())).await;
+    let locked = stores[0].service_secret("key").await;
+    assert!(matches!(locked, Err(Error::Locked)), "{locked:?}");
+    for store in &stores {
+        store.unlock(&keys).await.unwrap();
+    }
+    assert!(stores[0].service_secret("key").await.unwrap().is_none());
+    let words = ["s-first", "s-second", "s-third"];
+    let kept = stores
+        .iter()
+        .zip(words)
+        .map(|(store, word)| async move { store.keep_service_secret("key", &word.into()).await });
+    for kept in futures::future::join_all(kept).await {
+        kept.unwrap();
+    }
+    let read = futures::future::join_all(stores.iter().map(|store| store.service_secret("key"))).await;
+    let read: Vec<_> = read.into_iter().map(|secret| secret.unwrap().unwrap().expose().to_owned()).collect();
+    assert!(words.contains(&read[0].as_str()) && read.iter().all(|word| *word == read[0]), "{read:?}");
+    assert!(stores[0].service_secret("other").await.unwrap().is_none());
+
+    keys.replace(Keys { opens: vec![old], ..Keys::of(new.clone()) });
+    stores[0].unlock(&keys).await.unwrap();
+    assert_eq!(stores[0].seal_rows().await.unwrap(), 1);
+    assert_eq!(stores[0].seal_rows().await.unwrap(), 0);
+    keys.replace(Keys::of(new));
+    assert_eq!(stores[2].service_secret("key").await.unwrap().unwrap().expose(), read[0]);
+    // What is sealed for one name is worth nothing under another.
+    let sealed = "insert into service_secrets (name, sealed) select 'other', sealed from service_secrets";
+    database.execute(sealed).await;
+    let moved = stores[0].service_secret("other").await;
+    assert!(matches!(moved, Err(Error::Seal(_))), "{moved:?}");
+    let found = contents(&database).await;
+    assert!(words.iter().all(|word| !found.contains(word)), "{found}");
 }
