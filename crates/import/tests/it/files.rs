@@ -38,6 +38,12 @@ async fn files_of_a_folder_come_with_their_marks_and_once() {
     write(root, &format!("{cluster}/logs/controller/logs.tar.gz"), "logs");
     write(root, &format!("{cluster}/manifests/openshift/noted.yaml"), "noted");
     write(root, &format!("metadata/{cluster}/manifests/openshift/noted.yaml@@{SOURCE}"), "user");
+    // With the bucket `test`, as many characters as its name has are cut off.
+    write(root, &format!("{cluster}/manifests/openshift/cut.yaml"), "cut");
+    let cut = &cluster["test".len()..];
+    write(root, &format!("test/metadata/{cut}/manifests/openshift/cut.yaml@@{SOURCE}"), "user");
+    write(root, &format!("{cluster}/manifests/manifests/cut.yaml"), "cut");
+    write(root, &format!("test/metadata/{cut}/manifests/manifests/cut.yaml@@{SOURCE}"), "system");
     write(root, &format!("{cluster}/manifests/openshift/old.yaml"), "old");
     write(root, &format!("{cluster}/manifest-attributes/openshift/old.yaml/user-supplied"), "");
     write(root, &format!("{cluster}/manifests/manifests/system.yaml"), "system");
@@ -55,17 +61,23 @@ async fn files_of_a_folder_come_with_their_marks_and_once() {
     let ours = Ours::on_sqlite().await;
     let from = Blob::foreign(root);
     let report = ours.take(&theirs, Some(&from)).await;
-    assert_eq!(report.of(Kind::Files).taken, 9, "{:?}", report.left);
+    assert_eq!(report.of(Kind::Files).taken, 11, "{:?}", report.left);
     assert_eq!(std::fs::read_dir(root).unwrap().count(), before, "nothing is made there");
     let got = async |key: &str| text(&ours.files, &format!("{cluster}/{key}")).await;
     assert_eq!(got("kubeconfig").await.as_deref(), Some("kubeconfig-secret"));
     assert_eq!(got("logs/controller/logs.tar.gz").await.as_deref(), Some("logs"));
     let mark = |name: &str| format!("manifest-attributes/openshift/{name}/user-supplied");
-    for (name, is_users) in
-        [("noted.yaml", true), ("old.yaml", true), ("system.yaml", false), ("attributed.yaml", is_known)]
-    {
+    for (name, is_users) in [
+        ("noted.yaml", true),
+        ("cut.yaml", true),
+        ("old.yaml", true),
+        ("system.yaml", false),
+        ("attributed.yaml", is_known),
+    ] {
         assert_eq!(got(&mark(name)).await.is_some(), is_users, "{name}");
     }
+    let systems = got("manifest-attributes/manifests/cut.yaml/user-supplied").await;
+    assert_eq!(systems, None);
     assert_eq!(
         text(&ours.files, &format!("{unbound}/logs/host/logs.tar.gz")).await.as_deref(),
         Some("unbound")
@@ -83,7 +95,7 @@ async fn files_of_a_folder_come_with_their_marks_and_once() {
     let key = Key::new(format!("{cluster}/manifests/openshift/noted.yaml")).unwrap();
     ours.files.put(&key, "changed here").await.unwrap();
     let again = ours.take(&theirs, Some(&from)).await;
-    assert_eq!((again.of(Kind::Files).taken, again.of(Kind::Files).there), (0, 9));
+    assert_eq!((again.of(Kind::Files).taken, again.of(Kind::Files).there), (0, 11));
     assert_eq!(got("manifests/openshift/noted.yaml").await.as_deref(), Some("changed here"));
 }
 
