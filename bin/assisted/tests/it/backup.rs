@@ -10,6 +10,11 @@ use crate::service::{Service, text};
 
 const SETTINGS: [(&str, &str); 2] = [("GENERATOR", "simulation"), ("AUTH_TYPE", "none")];
 
+/// Settings of a service with its records in a database; none: the embedded one.
+fn settings(database: Option<&str>) -> Vec<(&str, &str)> {
+    SETTINGS.into_iter().chain(database.map(|address| ("ASSISTED_DATABASE", address))).collect()
+}
+
 /// Runs the program in a folder, with data there.
 fn assisted(dir: &Path, database: Option<&str>, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
@@ -27,20 +32,32 @@ fn json(output: &Output) -> Value {
 
 #[test]
 fn a_service_is_backed_up_at_work_and_goes_on_in_postgresql() {
-    let service = Service::start_with_env(&SETTINGS);
+    let database = Postgres::start().unwrap().create_database().unwrap();
+    is_backed_up_at_work_and_goes_on(None, Some(&database));
+}
+
+#[test]
+fn a_service_in_postgresql_is_backed_up_at_work_and_goes_on_in_the_embedded_database() {
+    let database = Postgres::start().unwrap().create_database().unwrap();
+    is_backed_up_at_work_and_goes_on(Some(&database), None);
+}
+
+/// Backs a service up while it installs a cluster, and after it; what was made after it goes on in the second database.
+fn is_backed_up_at_work_and_goes_on(first: Option<&str>, second: Option<&str>) {
+    let service = Service::start_with_env(&settings(first));
     let mut installing = service.simulation(&["--topology", "sno", "--speed", "600"]).spawn().unwrap();
     let mut amid = 0;
     while installing.try_wait().unwrap().is_none() {
         let archive = format!("amid-{amid}.tar.gz");
-        json(&assisted(service.dir.path(), None, &["backup", &archive, "-o", "json"]));
+        json(&assisted(service.dir.path(), first, &["backup", &archive, "-o", "json"]));
         amid += 1;
     }
     assert!(installing.wait().unwrap().success(), "{}", service.log());
     assert!(amid > 1, "{amid}");
 
-    let report = json(&assisted(service.dir.path(), None, &["backup", "after.tar.gz", "-o", "json"]));
+    let report = json(&assisted(service.dir.path(), first, &["backup", "after.tar.gz", "-o", "json"]));
     assert_eq!((&report["clusters"], &report["has_keys"]), (&Value::from(1), &Value::from(false)));
-    let refused = assisted(service.dir.path(), None, &["backup", "after.tar.gz"]);
+    let refused = assisted(service.dir.path(), first, &["backup", "after.tar.gz"]);
     assert!(text(&refused.stderr).contains("after.tar.gz can't be written"), "{}", text(&refused.stderr));
     let clusters = service.json(&["cluster", "list"]);
     let id = clusters[0]["id"].as_str().unwrap();
@@ -54,15 +71,14 @@ fn a_service_is_backed_up_at_work_and_goes_on_in_postgresql() {
     let kubeconfig = download(&service);
     let from = service.stop();
 
-    let database = Postgres::start().unwrap().create_database().unwrap();
     let to = tempfile::tempdir().unwrap();
     let archive = from.path().join("after.tar.gz").display().to_string();
-    let restored = assisted(to.path(), Some(&database), &["restore", &archive]);
+    let restored = assisted(to.path(), second, &["restore", &archive]);
     assert!(restored.status.success(), "{}", text(&restored.stderr));
     assert!(text(&restored.stdout).contains("put the key file to"), "{}", text(&restored.stdout));
     std::fs::copy(from.path().join("seal-keys"), to.path().join("seal-keys")).unwrap();
-    let env = [("ASSISTED_DATABASE", database.as_str()), SETTINGS[0]];
-    let service = Service::on_with_env(to, &env);
+    assert_eq!(to.path().join("assisted.db").exists(), second.is_none());
+    let service = Service::on_with_env(to, &settings(second));
     assert_eq!(service.json(&["cluster", "list"]), clusters);
     assert_eq!(service.json(&["event", "list", "--cluster", id]), events);
     assert_eq!(download(&service), kubeconfig);
