@@ -1,6 +1,8 @@
 //! Rows come as they were, once.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use assisted_core::model::host::HostKey;
 use assisted_core::model::object_key::ObjectKey;
@@ -147,6 +149,65 @@ async fn what_a_cluster_is_comes_with_it() {
     let events = ours.store.events(&query).await.unwrap().events;
     assert_eq!((events.len(), events[0].message.as_str()), (10, "something happened 10"));
     assert_eq!((events[0].category, events[0].props.as_str()), (Some(EventCategory::Metrics), r#"{"a":1}"#));
+}
+
+/// The first cluster of those that are made while others are read.
+const FIRST: u32 = 10_000;
+
+/// A cluster as the first one is, with its infra-env, one host, a network and an event, in one transaction.
+fn one_more(n: u32) -> String {
+    let like_the_first = |table: &str, kind: u8, other: &str| {
+        format!(
+            "insert into {table} select (jsonb_populate_record(t, jsonb_build_object('id', uid({kind}, {n}), {other}))).* \
+             from {table} t where t.id = uid({kind}, 1);"
+        )
+    };
+    let name = format!("'name', 'more-{n}'");
+    [
+        "begin;".to_owned(),
+        like_the_first("infra_envs", 2, &format!("{name}, 'cluster_id', uid(1, {n})")),
+        like_the_first("clusters", 1, &name),
+        like_the_first("hosts", 3, &format!("'infra_env_id', uid(2, {n}), 'cluster_id', uid(1, {n})")),
+        format!("insert into machine_networks values (uid(1, {n}), '192.168.100.0/24');"),
+        format!(
+            "insert into events (event_time, name, cluster_id, severity, category, message) \
+             values (now(), 'cluster_registration_succeeded', uid(1, {n}), 'info', 'user', 'registered');"
+        ),
+        "commit;".to_owned(),
+    ]
+    .concat()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_written_meanwhile_comes_whole_or_not_at_all() {
+    let theirs = Theirs::filled().await;
+    let ours = Ours::on_sqlite().await;
+    let written = Cell::new(0_u64);
+    let writing = async {
+        for n in FIRST..FIRST + 100_000 {
+            theirs.execute(&one_more(n)).await;
+            written.set(written.get() + 1);
+        }
+    };
+    let importing = async {
+        while written.get() == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        ours.take(&theirs, None).await
+    };
+    let report = tokio::select! {
+        report = importing => report,
+        () = writing => panic!("the import has no end"),
+    };
+    let more = report.of(Kind::Clusters).taken - 100;
+    assert!((1..written.get()).contains(&more), "{more} of {}", written.get());
+    assert_eq!(report.of(Kind::Clusters), counts(100 + more, 0, 1), "{:?}", report.left);
+    assert_eq!(report.of(Kind::InfraEnvs), counts(103 + more, 0, 0), "{:?}", report.left);
+    assert_eq!(report.of(Kind::Hosts), counts(310 + more, 0, 2), "{:?}", report.left);
+    assert_eq!(report.of(Kind::Events), counts(1103 + more, 0, 0), "{:?}", report.left);
+    let first = ours.store.load_cluster(id(1, FIRST), Deleted::Hidden).await.unwrap().unwrap();
+    let networks = first.cluster.record.cluster.machine_networks.iter().flatten().count();
+    assert_eq!((first.infra_envs.len(), first.hosts.len(), networks), (1, 1, 1));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
