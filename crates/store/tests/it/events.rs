@@ -200,3 +200,33 @@ async fn new_events_are_told_and_found_by_their_numbers(database: Database) {
     assert_eq!(names(&store.events_after(third, Some(world.cluster), 100).await.unwrap()), "d e");
     assert_eq!(names(&store.events_after(all.newest, None, 100).await.unwrap()), "");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_reads_the_table_finds_a_number_that_grows() {
+    let database = Database::postgres();
+    let store = database.open().await;
+    // As an exporter of PostgreSQL's own measures asks for it.
+    let newest = async || {
+        let found = database.query("select max(id)::text as max_event_id from events").await;
+        found[0].parse::<i64>().unwrap()
+    };
+    let world = world(&store).await;
+    let before = newest().await;
+    assert_eq!(before, store.events_after(0, None, 100).await.unwrap().newest);
+    // No number is given twice, whatever is deleted.
+    database.execute("delete from events").await;
+    let later = NewEvent {
+        name: "later",
+        severity: EventSeverity::Info,
+        category: EventCategory::User,
+        cluster_id: Some(world.cluster),
+        infra_env_id: None,
+        host_id: None,
+        message: "later".to_owned(),
+        props: None,
+    };
+    let mut batch = Batch::new();
+    batch.insert_event(&later, at(9), None);
+    store.write(batch).await.unwrap();
+    assert!(newest().await > before);
+}
