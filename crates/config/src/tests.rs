@@ -135,3 +135,26 @@ fn settings_of_operators_have_the_defaults_of_the_reference() {
     }
     assert!(compared > 30, "{compared}");
 }
+
+#[test]
+fn defaults_are_those_of_the_replaced_service_but_for_what_the_documentation_names() {
+    let theirs = include_str!("../tests/data/defaults.txt");
+    let document = include_str!("../../../docs/environment.md");
+    let (_, differs) = document.split_once("| what differs |").unwrap();
+    let (differs, _) = differs.split_once("\nOf ").unwrap();
+    let all = variables();
+    let (mut compared, mut named) = (0, BTreeSet::new());
+    for row in theirs.lines().filter(|row| !row.starts_with('#')) {
+        let (name, default) = row.split_once(' ').unwrap_or((row, ""));
+        let known = all.iter().find(|variable| variable.name == name);
+        let known = known.unwrap_or_else(|| panic!("{name} is not known"));
+        if known.default != default {
+            let told = differs.contains(&format!("`{name}`"));
+            assert!(told, "{name}: theirs is {default:?}, ours {:?}", known.default);
+            named.insert(name);
+        }
+        compared += 1;
+    }
+    assert!(compared > 130, "{compared}");
+    assert!(named.contains("MUST_GATHER_IMAGES") && named.len() > 10, "{named:?}");
+}

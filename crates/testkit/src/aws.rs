@@ -1,9 +1,12 @@
 //! Services of AWS: moto (PyPI), which keeps buckets and zones in memory.
 
+use std::path::Path;
+use std::process::Command;
+
 use crate::bucket::{Bucket, SharedServer};
 use crate::local_server::LocalServer;
 use crate::shared::shared;
-use crate::{Error, python};
+use crate::{Authority, Error, python};
 
 const PROGRAM: &str = "moto_server";
 
@@ -21,10 +24,28 @@ impl AwsServer {
     /// # Errors
     /// When moto is not installed, or does not listen in time.
     pub fn start() -> Result<Self, Error> {
+        Self::launch(|_| ())
+    }
+
+    /// The same by TLS alone, with an authority's certificate for 127.0.0.1; the files of it and of its key are in `dir`.
+    ///
+    /// # Errors
+    /// As [`Self::start`], and when there is no certificate.
+    pub fn start_with_tls(authority: &Authority, dir: &Path) -> Result<Self, Error> {
+        let (certificate, key) = authority.certificate(dir, &["127.0.0.1"], (2020, 2090))?;
+        let mut server = Self::launch(|command| {
+            command.arg("--ssl-cert").arg(&certificate).arg("--ssl-key").arg(&key);
+        })?;
+        server.url = server.url.replacen("http://", "https://", 1);
+        Ok(server)
+    }
+
+    fn launch(more: impl FnOnce(&mut Command)) -> Result<Self, Error> {
         let missing = |_| Error::NotInstalled { program: PROGRAM };
         let program = python().map_err(missing)?.with_file_name(PROGRAM);
         let server = LocalServer::start(PROGRAM, &program, |command, port, files| {
             command.args(["-H", "127.0.0.1", "-p", port]).env("TMPDIR", files).env("NO_PROXY", "*");
+            more(command);
         })?;
         Ok(Self { url: server.url.clone(), _server: server })
     }

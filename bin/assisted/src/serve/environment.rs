@@ -106,6 +106,8 @@ start with a sentence, unless its value asks for nothing. `assisted config expla
 | the end of an installation | waits for the cluster's own version to settle where `CHECK_CLUSTER_VERSION` is not set |
 | images of the agent, the installer and the controller | this version's own where `AGENT_DOCKER_IMAGE`, `INSTALLER_IMAGE` and `CONTROLLER_IMAGE` are not set |
 | OS images and releases | a built-in list where `OS_IMAGES`, `RELEASE_IMAGES` and `RELEASE_SOURCES` are not set |
+| images of must-gather | a built-in list where `MUST_GATHER_IMAGES` is not set, not that of the release alone |
+| requirements of hardware | a built-in table where `HW_VALIDATOR_REQUIREMENTS` is not set, not none |
 ";
 
 /// Variables that only the image service reads when it runs apart.

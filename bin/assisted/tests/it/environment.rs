@@ -12,7 +12,8 @@ use crate::start::refused;
 
 const PUBLISHED: &str = include_str!("../data/published.env");
 
-fn published() -> Vec<(&'static str, &'static str)> {
+/// The variables of that file.
+pub fn published() -> Vec<(&'static str, &'static str)> {
     let lines = PUBLISHED.lines().filter(|line| !line.starts_with('#'));
     lines.map(|line| line.split_once('=').unwrap()).collect()
 }

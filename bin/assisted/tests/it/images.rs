@@ -12,6 +12,7 @@ use assisted_service::TokenResource;
 use assisted_testkit::{Server, tied};
 use jiff::{Span, Timestamp};
 
+use crate::environment::published;
 use crate::service::{PULL_SECRET, Service, text};
 
 const AREA: u8 = 0xee;
@@ -99,18 +100,22 @@ fn an_image_comes_from_the_service_or_from_an_image_service_in_front_of_it() {
     let unknown = url.replace(id, "00000000-0000-4000-8000-000000000000");
     assert!(get(&unknown).0.starts_with("HTTP/1.1 404"));
 
+    // As the published pod has it start: nothing is changed but ports, the folder and what there is to serve.
     let mut alone = tied(Path::new(env!("CARGO_BIN_EXE_assisted")))
-        .args(["image-service", "--listen-address", "127.0.0.1", "--listen-port", "0", "--data-dir"])
-        .arg(dir.path().join("alone"))
+        .arg("image-service")
+        .envs(published())
         .env("ASSISTED_SERVICE_HOST", service.url.trim_start_matches("http://"))
+        .env("LISTEN_PORT", "0")
+        .env("DATA_DIR", dir.path().join("alone"))
         .env("OS_IMAGES", &list)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let mut line = String::new();
     BufReader::new(alone.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let there = line.trim().rsplit_once("http://").unwrap().1;
-    check(&format!("http://{there}/images/{id}?version=420.1&type=full-iso"));
+    // It listens on all addresses.
+    let (_, port) = line.trim().rsplit_once(':').unwrap();
+    check(&format!("http://127.0.0.1:{port}/images/{id}?version=420.1&type=full-iso"));
     alone.kill().unwrap();
     alone.wait().unwrap();
 }

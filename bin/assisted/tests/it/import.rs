@@ -36,7 +36,8 @@ fn theirs_with(changes: &str) -> String {
     address
 }
 
-fn wait_for<T>(work: impl Future<Output = T>) -> T {
+/// Waits for work of the runtime.
+pub fn wait_for<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 

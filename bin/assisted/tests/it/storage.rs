@@ -1,24 +1,45 @@
 //! Files in a bucket of S3.
 
-use assisted_testkit::AwsServer;
+use std::time::{Duration, Instant};
+
+use assisted_base::http::{Trust, authorities};
+use assisted_blob::{Blob, Key, S3};
+use assisted_testkit::{Authority, AwsServer};
 use serde_json::Value;
 
 use crate::images;
+use crate::import::wait_for;
 use crate::secrets::ask;
 use crate::service::{Service, text};
+use crate::start::refused;
 
 #[test]
 fn clusters_are_installed_with_files_in_a_bucket() {
-    let server = AwsServer::start().unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    let (ours, foreign) = (Authority::new("ours").unwrap(), Authority::new("foreign").unwrap());
+    let server = AwsServer::start_with_tls(&ours, outside.path()).unwrap();
+    let [trusted, strange] = [("ours.pem", &ours), ("foreign.pem", &foreign)].map(|(name, authority)| {
+        let path = outside.path().join(name);
+        std::fs::write(&path, &authority.pem).unwrap();
+        path.display().to_string()
+    });
     let env = [
         ("STORAGE", "s3"),
-        ("S3_ENDPOINT_URL", server.url.trim_start_matches("http://")),
+        ("S3_ENDPOINT_URL", server.url.trim_start_matches("https://")),
+        ("S3_USE_SSL", "true"),
         ("S3_BUCKET", "files"),
         ("AWS_ACCESS_KEY_ID", "me"),
         ("AWS_SECRET_ACCESS_KEY", "hush"),
         ("CREATE_S3_BUCKET", "true"),
         ("GENERATOR", "simulation"),
+        // Whoever deletes a cluster here wants to see its files go.
+        ("DELETION_WORKER_INTERVAL", "1s"),
+        ("DELETED_UNREGISTERED_AFTER", "1s"),
     ];
+    let untrusting = [env.as_slice(), &[("S3_CA_FILE", strange.as_str())]].concat();
+    let told = text(&refused(tempfile::tempdir().unwrap().path(), &[], &untrusting).stderr);
+    assert!(told.contains("S3_BUCKET") && told.contains("invalid peer certificate"), "{told}");
+    let env = [env.as_slice(), &[("S3_CA_FILE", trusted.as_str())]].concat();
     let service = Service::start_with_env(&env);
     let done = service.simulation(&["--topology", "sno", "--speed", "600"]).output().unwrap();
     assert!(done.status.success(), "{}\n{}", text(&done.stderr), service.log());
@@ -44,6 +65,24 @@ fn clusters_are_installed_with_files_in_a_bucket() {
     );
     assert!(!service.log().contains("hush"), "{}", service.log());
     // Another process finds them, and what is deleted is gone.
-    let dir = service.stop();
-    assert!(dir.path().join("kubeconfig.yaml").exists());
+    let service = Service::on_with_env(service.stop(), &env);
+    let again = service.cli(&["cluster", "download", &cluster, "kubeconfig", "--to", "again.yaml"]);
+    assert!(again.status.success(), "{}\n{}", text(&again.stderr), service.log());
+    assert_eq!(content, std::fs::read(service.dir.path().join("again.yaml")).unwrap());
+    let trust = Trust::Only(authorities(ours.pem.as_bytes()).unwrap());
+    let place = S3 { create: false, trust, ..S3::at(server.url.parse().unwrap(), "files", "me", "hush") };
+    let kept = || {
+        wait_for(async {
+            let bucket = Blob::bucket(place.clone()).await.unwrap();
+            bucket.list(&Key::new(cluster.as_str()).unwrap()).await.unwrap().len()
+        })
+    };
+    assert!(kept() > 0, "files of a cluster are under its id");
+    let deleted = service.cli(&["cluster", "delete", &cluster]);
+    assert!(deleted.status.success(), "{}\n{}", text(&deleted.stderr), service.log());
+    let began = Instant::now();
+    while kept() > 0 {
+        assert!(began.elapsed() < Duration::from_secs(60), "{} files are left: {}", kept(), service.log());
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }

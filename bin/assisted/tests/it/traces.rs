@@ -112,3 +112,48 @@ fn a_collector_gets_requests_work_and_commits_without_secrets() {
     assert!(told["work.row"].starts_with("cluster ") && told["work.attempt"] == "1", "{told:?}");
     assert!(spans.iter().any(|span| span.parent_span_id == work.span_id), "what it writes is part of it");
 }
+
+/// Lists clusters until something holds; each request is a span.
+fn list_until(server: &Server, what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(60), "not {what}: {}", server.log());
+        let answer = ask(&server.url(), "GET /api/assisted-install/v2/clusters", "", "");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_collector_that_is_away_is_told_once_and_once_when_it_is_back() {
+    let collector = Receiver::start(Answer::Nothing).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Server::start(&built("assisted").unwrap(), dir.path(), |command| {
+        command.envs([
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url.as_str()),
+            ("OTEL_BSP_SCHEDULE_DELAY", "20"),
+            ("ENABLE_IMAGE_SERVICE", "false"),
+        ]);
+    })
+    .unwrap();
+    let told = || {
+        let log = server.log();
+        ["traces can't be sent, and are lost until they can", "traces are sent again"]
+            .map(|words| log.matches(words).count())
+    };
+    // One that breaks connections, and one that answers, but takes nothing.
+    for (round, away) in [(1, Answer::Nothing), (2, Answer::Status(503))] {
+        collector.answer_with(away);
+        list_until(&server, "away", || told() == [round, round - 1]);
+        let before = collector.received().len();
+        list_until(&server, "tried again", || collector.received().len() >= before + 3);
+        assert_eq!(told(), [round, round - 1], "once, however often it is tried: {}", server.log());
+        collector.answer_with(Answer::Status(200));
+        list_until(&server, "back", || told() == [round, round]);
+        let before = collector.received().len();
+        list_until(&server, "sent again", || collector.received().len() >= before + 3);
+        assert_eq!(told(), [round, round], "{}", server.log());
+    }
+    assert!(server.log().contains("the collector answered with status 503"), "{}", server.log());
+    assert!(server.stop().unwrap().success(), "{}", server.log());
+}

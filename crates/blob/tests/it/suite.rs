@@ -3,9 +3,10 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use assisted_base::http::{Trust, authorities};
 use assisted_blob::{Blob, Error, S3};
 use assisted_seal::{Key as SealKey, Keyring, Keys};
-use assisted_testkit::{AwsServer, Hole, S3Server};
+use assisted_testkit::{Authority, AwsServer, Hole, S3Server};
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use tempfile::TempDir;
@@ -352,6 +353,34 @@ async fn a_bucket_whose_server_is_away_is_told_apart() {
     network.open(false);
     assert_eq!(blob.get(&key("a"), LIMIT).await.unwrap(), "b");
     assert!(!blob.get(&key("b"), LIMIT).await.unwrap_err().is_away());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_proves_its_name_to_who_trusts_its_authority() {
+    let dir = tempfile::tempdir().unwrap();
+    let (ours, foreign) = (Authority::new("ours").unwrap(), Authority::new("foreign").unwrap());
+    let server = AwsServer::start_with_tls(&ours, dir.path()).unwrap();
+    let trusting = |authority: &Authority, url: &str| {
+        let trust = Trust::Also(authorities(authority.pem.as_bytes()).unwrap());
+        S3 { trust, ..S3::at(url.parse().unwrap(), "files", "me", "hush") }
+    };
+    let blob = Blob::bucket(trusting(&ours, &server.url)).await.unwrap();
+    let whole = content(9 << 20);
+    blob.put(&key("a"), whole.clone()).await.unwrap();
+    assert!(blob.get(&key("a"), u64::MAX).await.unwrap() == whole);
+
+    let other_name = server.url.replace("127.0.0.1", "localhost");
+    assert_ne!(other_name, server.url);
+    let refused = [
+        trusting(&foreign, &server.url),
+        trusting(&ours, &other_name),
+        S3 { trust: Trust::System, ..trusting(&ours, &server.url) },
+    ];
+    // Each is tried several times, with pauses.
+    for opened in futures::future::join_all(refused.map(Blob::bucket)).await {
+        let told = assisted_base::error::chain(&opened.unwrap_err());
+        assert!(told.contains("invalid peer certificate") && !told.contains("hush"), "{told}");
+    }
 }
 
 #[tokio::test]
