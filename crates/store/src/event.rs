@@ -76,6 +76,8 @@ pub enum EventOrder {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EventPage {
     pub events: Vec<Event>,
+    /// The number of each of `events`, in their order.
+    pub numbers: Vec<i64>,
     /// Events that match all but `severities`, in the order of [`EventSeverity::ALL`]; 0 without a cluster.
     pub severity_counts: [u64; 4],
     /// Events that match, on all pages.
@@ -157,6 +159,7 @@ impl Reader {
             }
         }
         for mut row in answers.next().unwrap_or_default() {
+            answer.numbers.push(row.int(10)?);
             answer.events.push(read(&mut row)?);
         }
         Ok(answer)

@@ -118,6 +118,7 @@ fn what_a_user_ignores_is_told() {
     world.facts.cluster.as_mut().unwrap().ignored_host_validations = r#"["ntp-synced"]"#.to_owned();
     let (_, events) = world.install();
     assert!(names(&events).contains(&"validations_ignored"));
+    assert!(world.cluster().feature_usage.contains("Validations have been ignored for this cluster"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
+use assisted_blob::Key;
 use assisted_config::Size;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal::RefusalKind;
@@ -26,6 +27,7 @@ on_both_engines![
     refused,
     no_more_than_there_is_room_for,
     all_in_one,
+    of_a_deleted_cluster,
 ];
 
 impl Lab {
@@ -320,5 +322,87 @@ async fn all_in_one(database: Database) {
     }
     assert!(files["cluster_metadata.json"].starts_with(b"{\n \""));
     assert!(!files["cluster_metadata.json"].windows(12).any(|part| part == &PULL_SECRET.as_bytes()[..12]));
+    lab.stop().await;
+}
+
+/// The same archive before its cluster is deleted and after, with what the API shows to nobody.
+async fn of_a_deleted_cluster(database: Database) {
+    let lab = Lab::with(&database, Time::default(), |settings| {
+        settings.clusters.tnf_clusters_support = true;
+    })
+    .await;
+    let id = lab.cluster(json!({"base_dns_domain": "example.com"})).await.id;
+    let host = lab.host(lab.infra_env(Some(id)).await.id).await;
+    lab.report_all(host, 1).await;
+    let params = json!({
+        "host_role": "master",
+        "fencing_credentials": {"address": "redfish+https://bmc/1", "username": "ann", "password": "hunter2"},
+    });
+    let params = serde_json::from_value(params).unwrap();
+    lab.service.hosts().update(&lab.caller, host, params).await.unwrap();
+    for (name, category) in [("for a person", "user"), ("for a counter", "metrics")] {
+        let event = json!({
+            "name": name, "cluster_id": id, "category": category, "severity": "info", "message": "triggered",
+            "event_time": "2000-01-01T00:00:00Z",
+        });
+        lab.service.events().trigger(&lab.caller, serde_json::from_value(event).unwrap()).await.unwrap();
+    }
+    lab.upload_logs(of_host(id, host), b"log").await.unwrap();
+    for (path, content) in [
+        (format!("logs/{}/boot_logs.tar.gz", host.host_id), "log of a boot"),
+        ("manifests/openshift/50-masters.yaml".to_owned(), "kind: MachineConfig"),
+    ] {
+        let key = Key::new(format!("{id}/{path}")).unwrap();
+        lab.service.blob().put(&key, content).await.unwrap();
+    }
+
+    let bundle = async || unpack(&lab.logs(query(id, None, None)).await.unwrap().1);
+    let before = bundle().await;
+    lab.service.clusters().deregister(&lab.caller, id).await.unwrap();
+    for (files, is_deleted) in [(before, false), (bundle().await, true)] {
+        let names: Vec<_> = files.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            [
+                "c_master_node-1.tar/c_master_boot_node-1.tar.gz",
+                "c_master_node-1.tar/c_master_node-1.tar.gz",
+                "cluster_events.json",
+                "cluster_manifest_system_openshift_50-masters.yaml",
+                "cluster_metadata.json",
+            ]
+        );
+        assert_eq!(
+            (files[names[0]].as_slice(), files[names[1]].as_slice()),
+            (&b"log of a boot"[..], &b"log"[..])
+        );
+        assert_eq!(files[names[3]], b"kind: MachineConfig");
+
+        let metadata = &files["cluster_metadata.json"];
+        assert!(!String::from_utf8_lossy(metadata).contains("hunter2"));
+        let metadata: Value = serde_json::from_slice(metadata).unwrap();
+        assert_eq!(
+            (&metadata["hosts"][0]["fencing_credentials"], metadata["deleted_at"].is_string()),
+            (&json!("SECRET"), is_deleted)
+        );
+
+        let events: Vec<Value> = serde_json::from_slice(&files["cluster_events.json"]).unwrap();
+        let triggered: Vec<_> = events
+            .iter()
+            .filter(|event| event["message"] == "triggered")
+            .map(|event| &event["name"])
+            .collect();
+        assert_eq!(triggered, ["for a person"]);
+        for event in &events {
+            assert_eq!(event["category"], "user", "{event}");
+            assert_eq!(
+                (&event["CreatedAt"], &event["UpdatedAt"]),
+                (&event["event_time"], &event["event_time"])
+            );
+            assert_eq!(event.get("DeletedAt"), Some(&Value::Null));
+        }
+        // The clock stands still: what tells them apart is their number.
+        let numbers: Vec<_> = events.iter().map(|event| event["ID"].as_i64().unwrap()).collect();
+        assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");
+    }
     lab.stop().await;
 }

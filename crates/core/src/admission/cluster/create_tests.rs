@@ -142,6 +142,62 @@ fn what_follows_from_what_is_given() {
     assert!(record.cluster.feature_usage.contains("Dual-stack VIPs"));
 }
 
+/// Of each feature its facts (service-api §18.2).
+#[test]
+fn features_are_noted() {
+    let dual = json!({
+        "cluster_networks": [{"cidr": "10.128.0.0/14", "host_prefix": 23}, {"cidr": "fd01::/48", "host_prefix": 64}],
+        "service_networks": [{"cidr": "172.30.0.0/16"}, {"cidr": "fd02::/112"}],
+        "machine_networks": [{"cidr": "192.168.127.0/24"}, {"cidr": "1001:db8::/120"}],
+    });
+    let proxy = "http://p.example.com";
+    let none = Value::Null;
+    for (further, name, data) in [
+        (
+            json!({"additional_ntp_source": "a.lab,b.lab"}),
+            "Additional NTP Source",
+            json!({"source_count": 2}),
+        ),
+        // The flag of the encrypted proxy follows the plain one.
+        (json!({"http_proxy": proxy}), "Proxy", json!({"http_proxy": 1, "https_proxy": 1, "no_proxy": 0})),
+        (
+            json!({"http_proxy": proxy, "https_proxy": proxy, "no_proxy": "a.example.com"}),
+            "Proxy",
+            json!({"http_proxy": 1, "https_proxy": 1, "no_proxy": 1}),
+        ),
+        (json!({"control_plane_count": 1}), "SNO", none.clone()),
+        (json!({"openshift_version": "4.11"}), "SDN network type", none.clone()),
+        (json!({"network_type": "CiscoACI"}), "CiscoACI network type", none.clone()),
+        (json!({"network_type": "Cilium"}), "Cilium network type", none.clone()),
+        (json!({"network_type": "Calico"}), "Calico network type", none.clone()),
+        (json!({"network_type": "None"}), "None network type", none.clone()),
+        (dual, "Dual-stack", none.clone()),
+        (json!({"platform": {"type": "vsphere"}}), "Platform selection", json!({"platform_type": "vsphere"})),
+        (
+            json!({"platform": {"type": "nutanix"}, "user_managed_networking": false}),
+            "Nutanix integration",
+            json!({"platform_type": "nutanix"}),
+        ),
+        (
+            json!({"disk_encryption": {"enable_on": "all"}}),
+            "Disk encryption",
+            json!({"enable_on": "all", "mode": "tpmv2", "tang_servers": ""}),
+        ),
+        (json!({"tags": "a,b"}), "Cluster Tags", none.clone()),
+        (json!({"user_managed_networking": true}), "User Managed Networking With Multi Node", none.clone()),
+    ] {
+        let cluster = created(&further).unwrap().record.cluster;
+        let noted: Value = serde_json::from_str(&cluster.feature_usage).unwrap();
+        let usage = &noted[name];
+        assert_eq!((&usage["name"], &usage["data"]), (&json!(name), &data), "{further}: {noted}");
+        let kinds = noted.as_object().unwrap().keys().filter(|key| key.ends_with("network type")).count();
+        assert_eq!(kinds, 1, "{further}: {noted}");
+    }
+    // Only an update notes the architecture.
+    let cluster = created(&json!({"cpu_architecture": "aarch64"})).unwrap().record.cluster;
+    assert!(!cluster.feature_usage.contains("architecture"), "{}", cluster.feature_usage);
+}
+
 #[test]
 fn soft_limits_follow_the_setting() {
     let mut policy = Policy::default();

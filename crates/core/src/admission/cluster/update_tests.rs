@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use assisted_wire::cluster::{ClusterKind, ClusterStatus};
-use assisted_wire::cluster_params::ClusterUpdateParams;
+use assisted_wire::cluster_params::{ClusterUpdateParams, CpuArchitecture};
 use assisted_wire::host::{HostRole, HostStatus};
-use assisted_wire::inventory::{Interface, Inventory};
+use assisted_wire::inventory::{Interface, Inventory, SystemVendor};
 use serde_json::{Value, json};
 
 use super::create_tests::{created, new};
@@ -80,6 +80,125 @@ fn plain_members() {
         assert!(updated.changed, "{body}");
         assert_eq!(shown(&updated).pointer(member).cloned().unwrap_or_default(), expected, "{body}");
         assert_eq!(updated.events.len(), usize::from(member == "/http_proxy"), "{body}");
+    }
+}
+
+/// The features that a cluster notes after an update, by their names.
+fn noted(updated: &Updated) -> Value {
+    serde_json::from_str(&updated.record.cluster.feature_usage).unwrap()
+}
+
+/// Facts after an update.
+fn after(facts: &Facts, updated: Updated) -> Facts {
+    Facts { cluster: Some(updated.record), ..facts.clone() }
+}
+
+#[test]
+fn features_are_noted_and_forgotten() {
+    let usual = facts(&json!({}), 0, &[]);
+    let older = facts(&json!({"openshift_version": "4.14"}), 0, &[]);
+    let nutanix = facts(&json!({"platform": {"type": "nutanix"}, "user_managed_networking": false}), 0, &[]);
+    let mut machines = facts(&json!({}), 2, &["10.1.0.5/16"]);
+    let vendor = SystemVendor { r#virtual: true, ..SystemVendor::default() };
+    let inventory = Inventory { system_vendor: Some(vendor), ..Inventory::default() };
+    machines.hosts[1].inventory = Some(Arc::new(inventory));
+    let machine = machines.hosts[1].record.host.id;
+    let none = Value::Null;
+    let network = |kind: &str| json!({"network_type": kind});
+    let platform = |kind: &str| json!({"platform": {"type": kind}});
+    let flags = |http: u8, https: u8| json!({"http_proxy": http, "https_proxy": https, "no_proxy": 0});
+    for (facts, body, name, data, back) in [
+        (
+            &usual,
+            json!({"additional_ntp_source": "a.lab"}),
+            "Additional NTP Source",
+            json!({"source_count": 1}),
+            json!({"additional_ntp_source": ""}),
+        ),
+        // Out of the request alone: one that does not name them forgets them, though they stay.
+        (&usual, json!({"http_proxy": "http://p.example.com"}), "Proxy", flags(1, 0), json!({})),
+        (&usual, json!({"https_proxy": "http://p.example.com"}), "Proxy", flags(0, 1), json!({"tags": "a"})),
+        (&usual, network("CiscoACI"), "CiscoACI network type", none.clone(), network("OVNKubernetes")),
+        (&usual, network("Cilium"), "Cilium network type", none.clone(), network("Calico")),
+        (&usual, network("Calico"), "Calico network type", none.clone(), network("None")),
+        (&usual, network("None"), "None network type", none.clone(), network("Cilium")),
+        (&usual, json!({"tags": "a"}), "Cluster Tags", none.clone(), json!({"tags": ""})),
+        (
+            &usual,
+            json!({"schedulable_masters": true}),
+            "Schedulable masters",
+            none.clone(),
+            json!({"schedulable_masters": false}),
+        ),
+        (
+            &usual,
+            json!({"user_managed_networking": true}),
+            "User Managed Networking With Multi Node",
+            none.clone(),
+            json!({"user_managed_networking": false}),
+        ),
+        (
+            &older,
+            json!({"vip_dhcp_allocation": true}),
+            "VIP auto alloc.",
+            none.clone(),
+            json!({"vip_dhcp_allocation": false}),
+        ),
+        (
+            &usual,
+            platform("vsphere"),
+            "Platform selection",
+            json!({"platform_type": "vsphere"}),
+            platform("baremetal"),
+        ),
+        (
+            &nutanix,
+            json!({"tags": "a"}),
+            "Nutanix integration",
+            json!({"platform_type": "nutanix"}),
+            platform("vsphere"),
+        ),
+        (
+            &machines,
+            json!({}),
+            "Cluster managed networking with VMs",
+            json!({"VM Hosts": [machine]}),
+            json!({"user_managed_networking": true}),
+        ),
+    ] {
+        let with = updated(facts, &body).unwrap();
+        let usages = noted(&with);
+        let usage = &usages[name];
+        assert_eq!((&usage["name"], &usage["data"]), (&json!(name), &data), "{body}");
+        let without = updated(&after(facts, with), &back).unwrap();
+        assert_eq!(noted(&without).get(name), None, "{back}");
+    }
+}
+
+#[test]
+fn encryption_of_disks_is_noted_where_it_was_on_and_never_forgotten() {
+    let on = |roles: &str| json!({"disk_encryption": {"enable_on": roles}});
+    let facts = facts(&json!({}), 0, &[]);
+    let first = updated(&facts, &on("masters")).unwrap();
+    assert_eq!(noted(&first).get("Disk encryption"), None);
+    let facts = after(&facts, first);
+    let second = updated(&facts, &on("all")).unwrap();
+    let data = json!({"enable_on": "all", "mode": "tpmv2", "tang_servers": ""});
+    assert_eq!(noted(&second)["Disk encryption"]["data"], data);
+    let third = updated(&after(&facts, second), &on("none")).unwrap();
+    assert_eq!(noted(&third)["Disk encryption"]["data"], data);
+}
+
+#[test]
+fn architectures_are_noted() {
+    for (architecture, name) in [
+        (CpuArchitecture::Arm64, "arm64 architecture"),
+        (CpuArchitecture::Ppc64le, "ppc64le architecture"),
+        (CpuArchitecture::S390x, "s390x architecture"),
+    ] {
+        let mut facts = facts(&json!({}), 0, &[]);
+        facts.test_cluster().cpu_architecture = Some(architecture);
+        assert_eq!(noted(&updated(&facts, &json!({})).unwrap())[name]["name"], name);
     }
 }
 

@@ -8,11 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use assisted_base::error::chain;
 use assisted_blob::Key;
 use assisted_core::model::facts::HostFacts;
-use assisted_store::EventQuery;
+use assisted_store::{EventPage, EventQuery};
 use assisted_wire::event::Event;
 use assisted_wire::id::{ClusterId, HostId};
+use assisted_wire::time::DateTime;
 use bytes::Bytes;
 use futures::{Stream, stream};
+use serde::Serialize;
 
 use super::pack::{Entry, pack};
 use super::{metadata, plain, stem};
@@ -32,6 +34,30 @@ const LARGEST: u64 = 1 << 30;
 /// What a list of events ends with.
 const END: &[u8] = b"\n]\n";
 
+/// An event as a row of the replaced service's database (running §11).
+#[derive(Serialize)]
+struct EventRow<'a> {
+    #[serde(rename = "ID")]
+    number: i64,
+    /// Events are written when they happen, and never changed.
+    #[serde(rename = "CreatedAt")]
+    created_at: DateTime,
+    #[serde(rename = "UpdatedAt")]
+    updated_at: DateTime,
+    /// Never set: a deleted event leaves no row.
+    #[serde(rename = "DeletedAt")]
+    deleted_at: Option<DateTime>,
+    #[serde(flatten)]
+    event: &'a Event,
+}
+
+impl<'a> EventRow<'a> {
+    fn new(number: i64, event: &'a Event) -> Self {
+        let at = event.event_time;
+        Self { number, created_at: at, updated_at: at, deleted_at: None, event }
+    }
+}
+
 /// A list of events in JSON that grows page by page, but not beyond a limit.
 struct EventList {
     /// Bytes at most.
@@ -44,12 +70,12 @@ struct EventList {
 
 impl EventList {
     /// The text of the next events as far as they fit, and of the list's end if it ends with them; and whether it goes on.
-    fn add(&mut self, events: &[Event], last: bool) -> serde_json::Result<(Vec<u8>, bool)> {
+    fn add(&mut self, page: &EventPage, last: bool) -> serde_json::Result<(Vec<u8>, bool)> {
         let (mut text, mut goes_on) = (Vec::new(), !last);
-        for event in events {
+        for (event, number) in page.events.iter().zip(&page.numbers) {
             let before = text.len();
             text.extend_from_slice(if self.count == 0 { b"[\n" } else { b",\n" });
-            serde_json::to_writer(&mut text, event)?;
+            serde_json::to_writer(&mut text, &EventRow::new(*number, event))?;
             if self.size + (text.len() + END.len()) as u64 > self.limit {
                 text.truncate(before);
                 goes_on = false;
@@ -152,7 +178,7 @@ impl Files {
                     .await
                     .map_err(|error| io::Error::other(chain(&error)))?;
                 let last = (page.events.len() as u64) < PAGE;
-                let (text, goes_on) = list.add(&page.events, last).map_err(io::Error::other)?;
+                let (text, goes_on) = list.add(&page, last).map_err(io::Error::other)?;
                 if !goes_on {
                     missing.store(page.count.saturating_sub(list.count), Ordering::Relaxed);
                 }
@@ -195,7 +221,12 @@ mod tests {
         let mut pages = events.chunks(2);
         loop {
             let page = pages.next().unwrap_or_default();
-            let (text, goes_on) = list.add(page, page.len() < 2).unwrap();
+            let page = EventPage {
+                events: page.to_vec(),
+                numbers: (1..).take(page.len()).collect(),
+                ..EventPage::default()
+            };
+            let (text, goes_on) = list.add(&page, page.events.len() < 2).unwrap();
             all.extend(text);
             assert_eq!(all.len() as u64, list.size);
             if !goes_on {

@@ -185,6 +185,22 @@ fn must_gather_images() {
     assert_eq!(image(&known(r#"{"4.20": {"ocp": "a"}}"#)).as_deref(), Some("a"));
     let several = image(&known(r#"{"4.20.1-x86_64": {"cnv": "b"}, "4.20": {"ocp": "a"}}"#)).unwrap();
     assert_eq!(several, r#"{"cnv":"b","ocp":"quay.io/must-gather@sha256:2"}"#);
+    // The narrowest key wins alone.
+    for (text, expected) in [
+        (
+            r#"{"4.20.1-x86_64": {"ocp": "a"}, "4.20-x86_64": {"ocp": "b", "cnv": "c"}, "4.20": {"ocp": "d"}}"#,
+            "a",
+        ),
+        (r#"{"4.20-x86_64": {"ocp": "b"}, "4.20": {"ocp": "d", "cnv": "c"}}"#, "b"),
+        (r#"{"4.20.1": {"ocp": "a"}, "4.20-arm64": {"ocp": "b"}, "4.20": {"ocp": "d"}}"#, "d"),
+        (r#"{"4.20.1": {"ocp": "a"}, "4.20.2-x86_64": {"ocp": "b"}}"#, "quay.io/must-gather@sha256:2"),
+        (
+            r#"{"4.20-x86_64": {"cnv": "c", "ocs": "e"}}"#,
+            r#"{"cnv":"c","ocp":"quay.io/must-gather@sha256:2","ocs":"e"}"#,
+        ),
+    ] {
+        assert_eq!(image(&known(text)).as_deref(), Some(expected), "{text}");
+    }
 }
 
 #[test]
