@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use assisted_service::event::ListEvents;
 use assisted_wire::event::EventCategory;
-use serde_json::Value;
+use assisted_wire::inventory::SystemVendor;
+use serde_json::{Value, json};
 
 use crate::lab::{Database, Lab, Time, eventually, on_one_engine};
 
@@ -61,6 +62,25 @@ async fn an_installation(database: Database) {
     assert_eq!((&results["result"], &results["lastState"]), (&"installed".into(), &"finalizing".into()));
     let (_, stage) = events.iter().find(|(kind, _)| kind == "host.stage.duration").unwrap();
     assert_eq!((&stage["result"], &stage["host_stage"]), (&"Done".into(), &"Starting installation".into()));
+    let (vendor, product) = ("Maker", SystemVendor::SIMULATED_PRODUCT);
+    let machine = (&stage["vendor"], &stage["product"], &stage["disk_type"]);
+    assert_eq!(machine, (&json!(vendor), &json!(product), &json!("HDD")), "{stage}");
+    assert!([json!("bootstrap"), json!("master")].contains(&stage["host_role"]), "{stage}");
+    // What each of them is made of; sizes are in GiB.
+    for (kind, expected) in [
+        ("host.mem.cpu", json!({"mem_bytes": 32, "core_count": 16})),
+        ("disk.size.type", json!({"disk_type": "HDD", "disk_size": 120})),
+        ("nic.speed", json!({"nic_speed": 0})),
+    ] {
+        let found: Vec<_> = events.iter().filter(|(message, _)| message == kind).collect();
+        for (role, times) in [("bootstrap", 1), ("master", 2)] {
+            let mut expected = expected.clone();
+            expected["host_role"] = json!(role);
+            expected["host_result"] = json!("Done");
+            let same = found.iter().filter(|(_, facts)| *facts == expected).count();
+            assert_eq!(same, times, "{kind} of {role}: {found:?}");
+        }
+    }
     // They are not for people.
     let shown = lab.service.events().list(&lab.caller, of_cluster).await.unwrap();
     assert!(shown.events.0.iter().all(|event| !event.name.is_empty()));
@@ -69,7 +89,7 @@ async fn an_installation(database: Database) {
 
 async fn a_cluster_that_is_given_up(database: Database) {
     let lab = Lab::simulating(&database).await;
-    let cluster = lab.cluster(serde_json::json!({"base_dns_domain": "example.com"})).await;
+    let cluster = lab.cluster(json!({"base_dns_domain": "example.com"})).await;
     let infra_env = lab.infra_env(Some(cluster.id)).await;
     lab.host(infra_env.id).await;
     lab.until_cluster(cluster.id, "judged", |cluster| cluster.validations_info.contains("failure")).await;
