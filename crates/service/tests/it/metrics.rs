@@ -13,7 +13,7 @@ on_one_engine![an_installation, a_cluster_that_is_given_up, decisions_that_take_
 
 impl Lab {
     /// The value of a line of the metrics, which begins with a name and its labels.
-    async fn metric(&self, line: &str) -> Option<f64> {
+    pub async fn metric(&self, line: &str) -> Option<f64> {
         let text = String::from_utf8(self.service.metrics().text().await.unwrap()).unwrap();
         let wanted = format!("service_assisted_installer_{line} ");
         let value = text.lines().find_map(|line| line.strip_prefix(wanted.as_str()))?;
@@ -91,10 +91,15 @@ async fn a_cluster_that_is_given_up(database: Database) {
     let lab = Lab::simulating(&database).await;
     let cluster = lab.cluster(json!({"base_dns_domain": "example.com"})).await;
     let infra_env = lab.infra_env(Some(cluster.id)).await;
-    lab.host(infra_env.id).await;
+    let host = lab.host(infra_env.id).await;
     lab.until_cluster(cluster.id, "judged", |cluster| cluster.validations_info.contains("failure")).await;
+    lab.until_host(host, "judged", |host| host.validations_info.contains("failure")).await;
     lab.service.clusters().deregister(&lab.caller, cluster.id).await.unwrap();
     let line = r#"cluster_validation_is_in_failed_status_on_cluster_deletion{clusterValidationType="sufficient-masters-count"}"#;
+    assert_eq!(lab.metric(line).await, Some(1.0));
+    // Those of its host count as well.
+    let line =
+        r#"host_validation_is_in_failed_status_on_cluster_deletion{hostValidationType="has-inventory"}"#;
     assert_eq!(lab.metric(line).await, Some(1.0));
     lab.stop().await;
 }
