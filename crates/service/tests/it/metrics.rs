@@ -3,13 +3,20 @@
 use std::time::Duration;
 
 use assisted_service::event::ListEvents;
+use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::event::EventCategory;
+use assisted_wire::host::HostStatus;
 use assisted_wire::inventory::SystemVendor;
 use serde_json::{Value, json};
 
 use crate::lab::{Database, Lab, Time, eventually, on_one_engine};
 
-on_one_engine![an_installation, a_cluster_that_is_given_up, decisions_that_take_long];
+on_one_engine![
+    an_installation,
+    a_cluster_that_is_given_up,
+    validations_that_hold_no_more,
+    decisions_that_take_long
+];
 
 impl Lab {
     /// The value of a line of the metrics, which begins with a name and its labels.
@@ -101,6 +108,34 @@ async fn a_cluster_that_is_given_up(database: Database) {
     let line =
         r#"host_validation_is_in_failed_status_on_cluster_deletion{hostValidationType="has-inventory"}"#;
     assert_eq!(lab.metric(line).await, Some(1.0));
+    lab.stop().await;
+}
+
+/// A host that was known falls silent: it is connected no more, and not all hosts of its cluster are ready.
+async fn validations_that_hold_no_more(database: Database) {
+    let lab = Lab::simulating(&database).await;
+    let cluster = lab.single_node().await;
+    let infra_env = lab.infra_env(Some(cluster.id)).await;
+    let host = lab.host(infra_env.id).await;
+    lab.report_all(host, 1).await;
+    lab.until_status(cluster.id, ClusterStatus::Ready).await;
+    let lines = [
+        r#"host_validation_failed_after_success_before_installation{hostValidationType="connected"}"#,
+        r#"cluster_validation_failed_after_success_before_installation{clusterValidationType="all-hosts-are-ready-to-install"}"#,
+    ];
+    let mut before = Vec::new();
+    for line in lines {
+        before.push(lab.metric(line).await.unwrap_or_default());
+    }
+    lab.pass(301);
+    lab.until(host, HostStatus::Disconnected).await;
+    for (line, before) in lines.into_iter().zip(before) {
+        eventually(line, async || {
+            let found = lab.metric(line).await;
+            if found == Some(before + 1.0) { Ok(()) } else { Err(format!("{found:?} after {before}")) }
+        })
+        .await;
+    }
     lab.stop().await;
 }
 
