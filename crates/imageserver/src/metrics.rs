@@ -78,4 +78,20 @@ mod tests {
             assert!(text.contains(&format!("assisted_image_service_{line}")), "{line}\n{text}");
         }
     }
+
+    #[test]
+    fn buckets() {
+        let metrics = Metrics::new().unwrap();
+        metrics.record("/byid/:token", "GET").code = 200;
+        let text = String::from_utf8(metrics.text().unwrap()).unwrap();
+        for (name, expected) in [
+            ("http_request_duration_seconds", "0.1 1 10 50 100 300 600 +Inf"),
+            ("http_response_size_bytes", "100 1000000 500000000 1000000000 10000000000 +Inf"),
+        ] {
+            let start = format!("assisted_image_service_{name}_bucket{{");
+            let lines = text.lines().filter(|line| line.starts_with(&start));
+            let bounds = lines.map(|line| line.rsplit("le=\"").next().unwrap().split('"').next().unwrap());
+            assert_eq!(bounds.collect::<Vec<_>>().join(" "), expected, "{name}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::metrics::counted;
 use crate::server::Server;
 
 /// Pull secret of a user, and what an agent shows of it.
@@ -168,6 +169,10 @@ async fn a_token_has_to_be_of_the_account_service() {
     let (status, body) = world.user(Method::GET, "/v2/clusters", &eve, None).await;
     let told = json!("eve: Unauthorized to access route (access review failed)");
     assert_eq!((status, &body["message"]), (403, &told));
+    let page = world.server.metrics().await;
+    assert_eq!(counted(&page, 403, "/v2/clusters"), Some(1));
+    let reviews = r#"operation_duration_miliseconds_count{operation="OCM-AccessReview"} "#;
+    assert!(page.contains(reviews), "{page}");
     // What is known need not be asked for again; what is not known can't be told without the account service.
     provider.set_silent(true);
     let ann = world.token("ann", "blue");

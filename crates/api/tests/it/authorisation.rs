@@ -126,6 +126,14 @@ fn later() -> Timestamp {
     Timestamp::now() + Span::new().hours(1)
 }
 
+/// Whether checks of tokens in URLs with such a result are on the page of metrics, of tokens for both kinds of resources.
+fn scope_checks(page: &str, scope: &str, result: &str) -> bool {
+    ["cluster_id", "infra_env_id"].iter().all(|kind| {
+        let labels = format!(r#"{{resource_type="{kind}",result="{result}",scope="{scope}"}} "#);
+        page.contains(&format!("service_assisted_installer_urlauth_scope_checks_total{labels}"))
+    })
+}
+
 #[tokio::test]
 async fn a_token_in_a_url_opens_its_own_resource_only() {
     for enforce in [true, false] {
@@ -160,6 +168,13 @@ async fn a_token_in_a_url_opens_its_own_resource_only() {
             }
         }
         assert!(walked > 4);
+        if enforce {
+            let page = server.metrics().await;
+            assert!(
+                scope_checks(&page, "path", "allowed") && scope_checks(&page, "path", "denied"),
+                "{page}"
+            );
+        }
         server.stop().await;
     }
 }
@@ -324,6 +339,8 @@ async fn events_and_changes_are_of_the_tokens_resource() {
         assert_eq!(status, expected, "{query} {body}");
         assert!(status == 200 || body["reason"] == "Object Not Found", "{query} {body}");
     }
+    let page = server.metrics().await;
+    assert!(scope_checks(&page, "query", "allowed") && scope_checks(&page, "query", "denied"), "{page}");
     for (token, query, expected) in [
         (&of_cluster, format!("cluster_id={cluster}"), 200),
         (&of_cluster, format!("cluster_id={other}"), 404),

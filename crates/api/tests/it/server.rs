@@ -104,6 +104,12 @@ impl Server {
         (status, serde_json::from_str(&text).unwrap_or(Value::Null))
     }
 
+    /// The page of metrics.
+    pub(crate) async fn metrics(&self) -> String {
+        let answer = self.client.get(format!("http://{}/metrics", self.address)).send().await.unwrap();
+        answer.text().await.unwrap()
+    }
+
     /// A code for the first administrator.
     pub(crate) async fn setup_code(&self) -> Option<String> {
         let code = self.api.setup_code().await.unwrap();

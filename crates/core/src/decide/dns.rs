@@ -172,4 +172,28 @@ mod tests {
         assert_eq!(list(&facts), all);
         assert_eq!(names(facts.cluster.as_ref().unwrap()).len(), 3);
     }
+
+    /// What could not be deleted stays noted, so that it is asked for again; what is deleted is noted no more.
+    #[test]
+    fn what_can_not_be_deleted_stays_noted() {
+        let all = ["api.c.example.com", "*.apps.c.example.com"]
+            .map(|name| of(name.to_owned(), IpAddr::from([10, 0, 0, 1])));
+        let noted = facts(3).with_cluster(|cluster| cluster.dns_records = all.to_vec());
+        let asked = delete(noted.cluster.as_ref().unwrap());
+        assert!(matches!(asked, Some(Action::DeleteDnsRecords { .. })), "{asked:?}");
+        let told = |decision: &Decision| {
+            decision.events.iter().map(|event| (event.name, event.message.clone())).collect::<Vec<_>>()
+        };
+        let list = "api.c.example.com A 10.0.0.1, *.apps.c.example.com A 10.0.0.1";
+
+        let left = deleted(&noted, &all, Err("ns can't be reached".to_owned()));
+        assert_eq!(left.cluster, None);
+        let text = format!("DNS records can't be deleted, and are left: {list}. Error: ns can't be reached");
+        assert_eq!(told(&left), [("dns_records_left", text)]);
+
+        let gone = deleted(&noted, &all[..1], Ok(())).cluster.unwrap();
+        assert_eq!(gone.cluster.dns_records, all[1..]);
+        let none = deleted(&noted, &all, Ok(())).cluster.unwrap();
+        assert_eq!(delete(&none), None);
+    }
 }

@@ -231,3 +231,109 @@ impl HostEnded {
         events
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+
+    /// Kinds and facts of the events of a measurement.
+    fn events(what: Measured) -> Vec<(String, Value)> {
+        let (cluster, host) = (ClusterId::random(), HostId::random());
+        let measurement = Measurement { cluster_id: Some(cluster), host_id: Some(host), what };
+        let told = |event: NewEvent| {
+            assert_eq!((event.name, event.category), ("", EventCategory::Metrics));
+            assert_eq!(
+                (event.cluster_id, event.host_id, event.infra_env_id),
+                (Some(cluster), Some(host), None)
+            );
+            (event.message, event.props.unwrap())
+        };
+        measurement.events().into_iter().map(told).collect()
+    }
+
+    fn one(kind: &str, facts: Value) -> (String, Value) {
+        (kind.to_owned(), facts)
+    }
+
+    #[test]
+    fn an_installation_and_a_stage() {
+        let ended = Measured::InstallationEnded { result: "error", last_state: "installing", seconds: 61.5 };
+        let facts = json!({"duration": 61.5, "result": "error", "lastState": "installing"});
+        assert_eq!(events(ended), [one("cluster.installation.results", facts)]);
+        let stage = Measured::StageEnded(StageEnded {
+            phase: "Writing image to disk",
+            result: "Failed",
+            seconds: 9.0,
+            vendor: "Maker".to_owned(),
+            product: "Box".to_owned(),
+            disk_type: "SSD",
+            role: "worker",
+        });
+        let facts = json!({
+            "result": "Failed", "duration": 9.0, "host_stage": "Writing image to disk", "vendor": "Maker",
+            "product": "Box", "disk_type": "SSD", "host_role": "worker",
+        });
+        assert_eq!(events(stage), [one("host.stage.duration", facts)]);
+    }
+
+    /// Sizes are whole GiB, whatever the members are called; speeds are Mbit/s.
+    #[test]
+    fn what_a_host_is_made_of() {
+        let host = Measured::HostEnded(HostEnded {
+            result: "Done",
+            role: "master",
+            cores: 8,
+            memory_bytes: (33 << 30) - 1,
+            disks: vec![("SSD", 120 << 30), ("HDD", 1_000_000_000_000)],
+            nics: vec![1000, -1],
+        });
+        let of = |facts: Value| {
+            let mut all = json!({"host_result": "Done", "host_role": "master"});
+            for (name, value) in facts.as_object().unwrap() {
+                all[name] = value.clone();
+            }
+            all
+        };
+        let expected = [
+            one("host.mem.cpu", of(json!({"mem_bytes": 32, "core_count": 8}))),
+            one("disk.size.type", of(json!({"disk_type": "SSD", "disk_size": 120}))),
+            one("disk.size.type", of(json!({"disk_type": "HDD", "disk_size": 931}))),
+            one("nic.speed", of(json!({"nic_speed": 1000}))),
+            one("nic.speed", of(json!({"nic_speed": -1}))),
+        ];
+        assert_eq!(events(host), expected);
+    }
+
+    #[test]
+    fn interfaces_decisions_and_programs() {
+        let interfaces = Measured::Interfaces { physical: 2, other: vec!["tun".to_owned()] };
+        let expected = [
+            one("nic.virtual_interfaces", json!({"count": 1, "types": ["tun"]})),
+            one("nic.physical_interfaces", json!({"count": 2})),
+        ];
+        assert_eq!(events(interfaces), expected);
+        for (of, kind) in
+            [(Subject::Cluster, "cluster_monitor.slow_cluster"), (Subject::Host, "host_monitor.slow_host")]
+        {
+            let slow = Measured::SlowRefresh { of, milliseconds: 1500 };
+            assert_eq!(events(slow), [one(kind, json!({"duration": 1500}))]);
+        }
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let program = Measured::ProgramUsed(ProgramUsed {
+            release: "quay.io/release:4.22.1".to_owned(),
+            version: "4.22.1".to_owned(),
+            cached: false,
+            evicted: None,
+            started_at: at("2026-01-02T03:04:05Z"),
+            ended_at: at("2026-01-02T03:04:07.5Z"),
+        });
+        let facts = json!({
+            "release_id": "quay.io/release:4.22.1", "start_time": "2026-01-02T03:04:05Z",
+            "end_time": "2026-01-02T03:04:07.5Z", "cached": false, "extract_duration": 2.5,
+        });
+        assert_eq!(events(program), [one("installercache.release.metrics", facts)]);
+        assert!(events(Measured::ClusterCreated).is_empty());
+    }
+}

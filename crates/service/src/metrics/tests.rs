@@ -170,11 +170,13 @@ async fn the_metrics_of_the_reference() {
 async fn the_buckets_of_the_reference() {
     let (_dir, text) = all().await;
     let buckets = |name: &str| {
-        let start = format!("{}{name}_bucket{{", families::PREFIX);
+        let start = format!("{name}_bucket{{");
         let lines = text.lines().filter(|line| line.starts_with(&start));
         let bound = |line: &str| line.rsplit("le=\"").next().unwrap().split('"').next().unwrap().to_owned();
         lines.map(bound).collect::<Vec<_>>().join(" ")
     };
+    let looks = "10 100 200 500 1000 10000 30000 +Inf";
+    let cycles = "1000 10000 30000 60000 120000 180000 240000 300000 360000 420000 480000 540000 600000 +Inf";
     for (name, expected) in [
         ("cluster_installation_seconds", "1 5 10 30 60 120 300 600 900 1200 1800 +Inf"),
         ("host_installation_phase_seconds", "1 5 10 30 60 120 300 600 900 1200 1800 +Inf"),
@@ -184,16 +186,20 @@ async fn the_buckets_of_the_reference() {
         ("cluster_host_nic_gb", "1 10 20 40 100 +Inf"),
         ("cluster_host_disk_sync_duration_ms", "1 5 10 15 20 +Inf"),
         ("cluster_image_pull_status", "0.1 0.5 1 5 10 15 20 25 30 35 40 45 50 +Inf"),
-        ("monitored_clusters_duration_ms", "10 100 200 500 1000 10000 30000 +Inf"),
-        (
-            "monitored_hosts_cycle_duration_ms",
-            "1000 10000 30000 60000 120000 180000 240000 300000 360000 420000 480000 540000 600000 +Inf",
-        ),
+        ("monitored_clusters_duration_ms", looks),
+        ("monitored_hosts_duration_ms", looks),
+        ("monitored_clusters_cycle_duration_ms", cycles),
+        ("monitored_hosts_cycle_duration_ms", cycles),
     ] {
-        assert_eq!(buckets(name), expected, "{name}");
+        assert_eq!(buckets(&format!("{}{name}", families::PREFIX)), expected, "{name}");
     }
     let operations = "100 200 300 400 500 600 700 800 900 1000 1200 1400 1600 1800 2000 2400 2800 3200 3600 4000 5000 +Inf";
-    assert_eq!(buckets("operation_duration_miliseconds"), format!("{operations} {operations}"));
+    let name = format!("{}operation_duration_miliseconds", families::PREFIX);
+    assert_eq!(buckets(&name), format!("{operations} {operations}"));
+    let durations = "0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 +Inf";
+    assert_eq!(buckets("http_request_duration_seconds"), durations);
+    let sizes = "100 1000 10000 100000 1000000 10000000 100000000 1000000000 +Inf";
+    assert_eq!(buckets("http_response_size_bytes"), sizes);
 }
 
 #[test]

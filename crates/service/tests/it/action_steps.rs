@@ -35,7 +35,11 @@ const TIMES: u32 = 2;
 const RETENTION: i64 = 74 * 3600;
 
 /// What a single node is reached by, as the name server tells it.
-const RECORDS: [&str; 2] = ["api.c.example.com A 192.168.126.11", "*.apps.c.example.com A 192.168.126.11"];
+const RECORDS: [&str; 3] = [
+    "api.c.example.com A 192.168.126.11",
+    "api-int.c.example.com A 192.168.126.11",
+    "*.apps.c.example.com A 192.168.126.11",
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {

@@ -4,8 +4,11 @@
 use assisted_config::{DnsProvider, Generator, ManagedDomain, ManagedDomains, Settings};
 use assisted_core::model::refusal::RefusalKind;
 use assisted_dns::{Algorithm, Change, DynamicUpdate, Key, Provider, Record, Route53};
+use assisted_service::event::ListEvents;
 use assisted_testkit::{AwsServer, NameServer};
 use assisted_wire::cluster::{ClusterStatus, InstallationPreparationStatus};
+use assisted_wire::event::EventSeverity;
+use assisted_wire::id::ClusterId;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
@@ -82,10 +85,11 @@ impl Keeper {
                 records.reverse();
                 records.iter().map(|record| record.replace("\\052", "*").replace(" A 60 ", " A ")).collect()
             }
-            Self::Bind(server) => ["api.c.example.com", "*.apps.c.example.com"]
+            Self::Bind(server) => ["www", "api.c", "api-int.c", "*.apps.c"]
                 .iter()
-                .flat_map(|name| {
-                    let found = server.addresses(name, "A").unwrap();
+                .flat_map(|label| {
+                    let name = format!("{label}.{DOMAIN}");
+                    let found = server.addresses(&name, "A").unwrap();
                     found.into_iter().map(move |address| format!("{name} A {address}"))
                 })
                 .collect(),
@@ -97,6 +101,12 @@ async fn started(database: &Database, keeper: &Keeper) -> (Lab, Ready) {
     let lab = Lab::with(database, Time::default(), |settings| keeper.set(settings)).await;
     let ready = lab.ready().await;
     (lab, ready)
+}
+
+/// The records of a cluster, as it tells them itself.
+async fn shown(lab: &Lab, id: ClusterId) -> Vec<String> {
+    let records = lab.get_cluster(id).await.dns_records;
+    records.iter().map(|record| format!("{} {} {}", record.name, record.r#type, record.address)).collect()
 }
 
 /// All of an installation as far as records are concerned, and its end.
@@ -122,10 +132,7 @@ async fn before_during_and_after(database: &Database, keeper: Keeper) {
     lab.install_at(&ready).await;
     lab.until_idle(id).await;
     assert_eq!(keeper.records().await, RECORDS);
-    let shown = lab.get_cluster(id).await.dns_records;
-    let shown: Vec<_> =
-        shown.iter().map(|record| format!("{} {} {}", record.name, record.r#type, record.address)).collect();
-    assert_eq!(shown, RECORDS);
+    assert_eq!(shown(&lab, id).await, RECORDS);
 
     // After a reset.
     lab.service.clusters().cancel_installation(&lab.caller, id).await.unwrap();
@@ -172,10 +179,19 @@ async fn a_restart_before_they_are_made(database: Database) {
     next.stop().await;
 }
 
-/// A cluster of one node has three records, all of them of its address; they go when it is deregistered, and others stay.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_single_node_at_route53() {
-    let (database, keeper) = (Database::sqlite(), Keeper::moto().await);
+    Box::pin(of_a_single_node(Keeper::moto().await)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_single_node_with_dynamic_updates() {
+    Box::pin(of_a_single_node(Keeper::bind())).await;
+}
+
+/// A cluster of one node has three records, all of them of its address; they go when it is deregistered, and others stay.
+async fn of_a_single_node(keeper: Keeper) {
+    let database = Database::sqlite();
     let lab = Lab::with(&database, Time::default(), |settings| keeper.set(settings)).await;
     let id = lab.single_node().await.id;
     let infra_env = lab.infra_env(Some(id)).await;
@@ -191,10 +207,7 @@ async fn a_single_node_at_route53() {
         ["api", "api-int", "*.apps"].map(|label| format!("{label}.c.example.com A 192.168.126.11")).to_vec();
     let others = ["www.example.com A 192.0.2.1".to_owned()];
     assert_eq!(keeper.records().await, [others.as_slice(), &own].concat());
-    let shown = lab.get_cluster(id).await.dns_records;
-    let mut shown: Vec<_> =
-        shown.iter().map(|record| format!("{} {} {}", record.name, record.r#type, record.address)).collect();
-    let mut expected = own;
+    let (mut shown, mut expected) = (shown(&lab, id).await, own);
     shown.sort();
     expected.sort();
     assert_eq!(shown, expected);
@@ -204,6 +217,52 @@ async fn a_single_node_at_route53() {
     eventually("deleted with the cluster", async || {
         let left = keeper.records().await;
         if left == others { Ok(()) } else { Err(format!("{left:?}")) }
+    })
+    .await;
+    lab.stop().await;
+}
+
+/// The server is away when a cluster is reset: what can't be deleted is left and known, and it goes with the cluster.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_can_not_be_deleted_is_left() {
+    let (database, keeper) = (Database::sqlite(), Keeper::bind());
+    let (lab, ready) = started(&database, &keeper).await;
+    let id = ready.id;
+    lab.install_at(&ready).await;
+    lab.until_idle(id).await;
+    lab.service.clusters().cancel_installation(&lab.caller, id).await.unwrap();
+    let time = lab.time.clone();
+    lab.stop().await;
+
+    let lab = Lab::with(&database, time, |settings| {
+        keeper.set(settings);
+        // Nobody listens there.
+        settings.dns.update_server = "127.0.0.1:1".to_owned();
+    })
+    .await;
+    lab.service.clusters().reset(&lab.caller, id).await.unwrap();
+    let event = eventually("told to be left", async || {
+        // The pauses between tries are of the clock.
+        lab.pass_at_rest(5).await;
+        let page = lab.events(ListEvents { cluster_id: Some(id), ..ListEvents::default() }).await;
+        let left = page.events.0.into_iter().find(|event| event.name == "dns_records_left");
+        left.ok_or_else(|| format!("{} events", page.total))
+    })
+    .await;
+    assert_eq!(event.severity, EventSeverity::Warning);
+    assert!(event.message.contains(&RECORDS.join(", ")), "{}", event.message);
+    assert!(event.message.contains("can't be reached"), "{}", event.message);
+    lab.until_idle(id).await;
+    assert_eq!(shown(&lab, id).await, RECORDS);
+    assert_eq!(keeper.records().await, RECORDS);
+    let time = lab.time.clone();
+    lab.stop().await;
+
+    let lab = Lab::with(&database, time, |settings| keeper.set(settings)).await;
+    lab.service.clusters().deregister(&lab.caller, id).await.unwrap();
+    eventually("deleted with the cluster", async || {
+        let left = keeper.records().await;
+        if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
     })
     .await;
     lab.stop().await;

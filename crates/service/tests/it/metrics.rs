@@ -3,16 +3,24 @@
 use std::time::Duration;
 
 use assisted_service::event::ListEvents;
+use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::event::EventCategory;
-use serde_json::Value;
+use assisted_wire::host::HostStatus;
+use assisted_wire::inventory::SystemVendor;
+use serde_json::{Value, json};
 
 use crate::lab::{Database, Lab, Time, eventually, on_one_engine};
 
-on_one_engine![an_installation, a_cluster_that_is_given_up, decisions_that_take_long];
+on_one_engine![
+    an_installation,
+    a_cluster_that_is_given_up,
+    validations_that_hold_no_more,
+    decisions_that_take_long
+];
 
 impl Lab {
     /// The value of a line of the metrics, which begins with a name and its labels.
-    async fn metric(&self, line: &str) -> Option<f64> {
+    pub async fn metric(&self, line: &str) -> Option<f64> {
         let text = String::from_utf8(self.service.metrics().text().await.unwrap()).unwrap();
         let wanted = format!("service_assisted_installer_{line} ");
         let value = text.lines().find_map(|line| line.strip_prefix(wanted.as_str()))?;
@@ -61,6 +69,25 @@ async fn an_installation(database: Database) {
     assert_eq!((&results["result"], &results["lastState"]), (&"installed".into(), &"finalizing".into()));
     let (_, stage) = events.iter().find(|(kind, _)| kind == "host.stage.duration").unwrap();
     assert_eq!((&stage["result"], &stage["host_stage"]), (&"Done".into(), &"Starting installation".into()));
+    let (vendor, product) = ("Maker", SystemVendor::SIMULATED_PRODUCT);
+    let machine = (&stage["vendor"], &stage["product"], &stage["disk_type"]);
+    assert_eq!(machine, (&json!(vendor), &json!(product), &json!("HDD")), "{stage}");
+    assert!([json!("bootstrap"), json!("master")].contains(&stage["host_role"]), "{stage}");
+    // What each of them is made of; sizes are in GiB.
+    for (kind, expected) in [
+        ("host.mem.cpu", json!({"mem_bytes": 32, "core_count": 16})),
+        ("disk.size.type", json!({"disk_type": "HDD", "disk_size": 120})),
+        ("nic.speed", json!({"nic_speed": 0})),
+    ] {
+        let found: Vec<_> = events.iter().filter(|(message, _)| message == kind).collect();
+        for (role, times) in [("bootstrap", 1), ("master", 2)] {
+            let mut expected = expected.clone();
+            expected["host_role"] = json!(role);
+            expected["host_result"] = json!("Done");
+            let same = found.iter().filter(|(_, facts)| *facts == expected).count();
+            assert_eq!(same, times, "{kind} of {role}: {found:?}");
+        }
+    }
     // They are not for people.
     let shown = lab.service.events().list(&lab.caller, of_cluster).await.unwrap();
     assert!(shown.events.0.iter().all(|event| !event.name.is_empty()));
@@ -69,13 +96,46 @@ async fn an_installation(database: Database) {
 
 async fn a_cluster_that_is_given_up(database: Database) {
     let lab = Lab::simulating(&database).await;
-    let cluster = lab.cluster(serde_json::json!({"base_dns_domain": "example.com"})).await;
+    let cluster = lab.cluster(json!({"base_dns_domain": "example.com"})).await;
     let infra_env = lab.infra_env(Some(cluster.id)).await;
-    lab.host(infra_env.id).await;
+    let host = lab.host(infra_env.id).await;
     lab.until_cluster(cluster.id, "judged", |cluster| cluster.validations_info.contains("failure")).await;
+    lab.until_host(host, "judged", |host| host.validations_info.contains("failure")).await;
     lab.service.clusters().deregister(&lab.caller, cluster.id).await.unwrap();
     let line = r#"cluster_validation_is_in_failed_status_on_cluster_deletion{clusterValidationType="sufficient-masters-count"}"#;
     assert_eq!(lab.metric(line).await, Some(1.0));
+    // Those of its host count as well.
+    let line =
+        r#"host_validation_is_in_failed_status_on_cluster_deletion{hostValidationType="has-inventory"}"#;
+    assert_eq!(lab.metric(line).await, Some(1.0));
+    lab.stop().await;
+}
+
+/// A host that was known falls silent: it is connected no more, and not all hosts of its cluster are ready.
+async fn validations_that_hold_no_more(database: Database) {
+    let lab = Lab::simulating(&database).await;
+    let cluster = lab.single_node().await;
+    let infra_env = lab.infra_env(Some(cluster.id)).await;
+    let host = lab.host(infra_env.id).await;
+    lab.report_all(host, 1).await;
+    lab.until_status(cluster.id, ClusterStatus::Ready).await;
+    let lines = [
+        r#"host_validation_failed_after_success_before_installation{hostValidationType="connected"}"#,
+        r#"cluster_validation_failed_after_success_before_installation{clusterValidationType="all-hosts-are-ready-to-install"}"#,
+    ];
+    let mut before = Vec::new();
+    for line in lines {
+        before.push(lab.metric(line).await.unwrap_or_default());
+    }
+    lab.pass(301);
+    lab.until(host, HostStatus::Disconnected).await;
+    for (line, before) in lines.into_iter().zip(before) {
+        eventually(line, async || {
+            let found = lab.metric(line).await;
+            if found == Some(before + 1.0) { Ok(()) } else { Err(format!("{found:?} after {before}")) }
+        })
+        .await;
+    }
     lab.stop().await;
 }
 

@@ -262,6 +262,10 @@ async fn generated_by(program: &[u8], database: Database) {
     assert!(used["extract_duration"].as_f64().is_some_and(|seconds| seconds >= 0.0), "{used}");
     let time = |name: &str| used[name].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
     assert!(time("start_time") <= time("end_time"), "{used}");
+    let mut parts = version(&cluster).split('.');
+    let minor = [parts.next().unwrap(), parts.next().unwrap()].join(".");
+    let line = format!(r#"release_cache{{hit="false",releaseId="{minor}"}}"#);
+    assert_eq!(lab.metric(&line).await, Some(1.0));
     lab.stop().await;
 }
 

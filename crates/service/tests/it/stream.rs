@@ -8,7 +8,7 @@ use assisted_service::event::ListEvents;
 use assisted_store::{OutboxState, Sink};
 use assisted_testkit::{Answer, Authority, Kafka as Broker};
 use assisted_wire::host::HostStatus;
-use assisted_wire::id::ClusterId;
+use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use rskafka::client::ClientBuilder;
 use rskafka::client::partition::{OffsetAt, UnknownTopicHandling};
 use serde_json::{Value, json};
@@ -20,6 +20,7 @@ on_both_engines! {
     nothing_is_lost_while_the_receiver_is_away,
     what_is_refused_is_set_aside_and_released,
     the_oldest_give_way,
+    the_members_of_each_kind,
 }
 
 /// What a receiver answers that takes what it is sent.
@@ -117,9 +118,7 @@ async fn what_changes_is_told_without_secrets(database: Database) {
     assert_eq!(ids(&seen).len(), seen.len(), "each once");
 
     let clusters = of_kind(&seen, "ClusterState");
-    assert!(
-        clusters.iter().all(|cluster| cluster["id"] == cluster_id.to_string() && cluster["hosts"].is_null())
-    );
+    assert!(clusters.iter().all(|cluster| cluster["id"] == cluster_id.to_string()));
     let last = clusters.last().unwrap();
     let stored = lab.get_cluster(cluster_id).await;
     assert_eq!((&last["status"], &last["kind"]), (&json!(stored.status), &json!("Cluster")));
@@ -149,6 +148,73 @@ async fn what_changes_is_told_without_secrets(database: Database) {
     for secret in ["hunter2", "dXNlcjpwYXNz", "hush"] {
         assert!(!all.contains(secret), "{secret} was told");
     }
+    lab.stop().await;
+}
+
+/// What stands in messages as they are posted: nothing else is at work, so each is of a call.
+async fn the_members_of_each_kind(database: Database) {
+    let receiver = Receiver::start();
+    let mut lab = receiver.lab(&database, Time::default()).await;
+    lab.stop_background().await;
+    let told = async |kind: &str, cluster_id: ClusterId| {
+        let all = lab.store.messages(Sink::Webhook, 100).await.unwrap();
+        let of = all.iter().filter(|message| message.kind == kind && message.cluster_id == Some(cluster_id));
+        of.map(|message| serde_json::from_str(&message.body).unwrap()).collect::<Vec<Value>>()
+    };
+
+    // The family that comes first in clusters that have both, and no member in others.
+    let both = |v4: Value, v6: Value, is_v4_first: bool| json!(if is_v4_first { [v4, v6] } else { [v6, v4] });
+    let dual = |is_v4_first: bool| {
+        let networks = |v4: &str, v6: &str| both(json!({"cidr": v4}), json!({"cidr": v6}), is_v4_first);
+        let pods = |cidr: &str, prefix: u8| json!({"cidr": cidr, "host_prefix": prefix});
+        json!({
+            "cluster_networks": both(pods("10.128.0.0/14", 23), pods("fd01::/48", 64), is_v4_first),
+            "service_networks": networks("172.30.0.0/16", "fd02::/112"),
+            "machine_networks": networks("192.168.127.0/24", "1001:db8::/120"),
+        })
+    };
+    for (networks, expected) in
+        [(dual(true), Some(json!(4))), (dual(false), Some(json!(6))), (json!({}), None)]
+    {
+        let id = lab.cluster(networks).await.id;
+        let states = told("ClusterState", id).await;
+        assert_eq!(states.len(), 1, "{states:?}");
+        assert_eq!(states[0].get("primary_ip_stack"), expected.as_ref());
+        // As where hosts are left out of an answer.
+        assert_eq!(states[0].get("hosts"), Some(&Value::Null));
+        let events = told("Event", id).await;
+        assert_eq!(events.len(), 1, "{events:?}");
+        let request = json!(lab.caller.request_id);
+        let expected = json!({
+            "name": "cluster_registration_succeeded", "cluster_id": id, "severity": "info", "category": "user",
+            "message": events[0]["message"], "event_time": "2026-01-02T03:04:05.000Z", "request_id": request,
+        });
+        assert_eq!(events[0], expected);
+        assert!(events[0]["message"].is_string());
+    }
+
+    // One that comes from elsewhere is an event at most, until it is changed.
+    let installed = ClusterId::random();
+    let params =
+        json!({"name": "i", "api_vip_dnsname": "api.i.example.com", "openshift_cluster_id": installed});
+    let params = serde_json::from_value(params).unwrap();
+    let imported = lab.service.clusters().import(&lab.caller, params).await.unwrap().id;
+    assert_eq!((told("ClusterState", imported).await, told("Event", imported).await.len()), (Vec::new(), 1));
+    let params = serde_json::from_value(json!({"name": "d", "openshift_version": "4.22"})).unwrap();
+    let offline = lab.service.clusters().register_disconnected(&lab.caller, params).await.unwrap().id;
+    assert_eq!((told("ClusterState", offline).await, told("Event", offline).await), (Vec::new(), Vec::new()));
+
+    // All that an event can have.
+    let event = json!({
+        "name": "mine", "cluster_id": offline, "host_id": HostId::random(), "infra_env_id": InfraEnvId::random(),
+        "severity": "warning", "category": "metrics", "message": "m", "event_time": "2000-01-01T00:00:00Z",
+        "props": "{\"a\":1}",
+    });
+    let mut expected = event.clone();
+    expected["event_time"] = json!("2026-01-02T03:04:05.000Z");
+    expected["request_id"] = json!(lab.caller.request_id);
+    lab.service.events().trigger(&lab.caller, serde_json::from_value(event).unwrap()).await.unwrap();
+    assert_eq!(told("Event", offline).await, [expected]);
     lab.stop().await;
 }
 

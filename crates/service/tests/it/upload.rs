@@ -125,3 +125,41 @@ async fn a_cluster_is_told_about_once(database: Database) {
     assert_eq!(sent().len(), told);
     lab.stop().await;
 }
+
+/// Nobody is told unless it is set, and the other side is not even asked whether it is there. What has ended meanwhile is told about
+/// once it is set.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_told_by_default() {
+    let (database, receiver) = (Database::sqlite(), Receiver::start(TAKEN).unwrap());
+    let set = |settings: &mut Settings| {
+        settings.generation.generator = assisted_config::Generator::Simulation;
+        settings.upload.data_upload_endpoint = format!("{}/upload", receiver.url);
+    };
+    let lab = Lab::with(&database, Time::default(), set).await;
+    let Ready { id, .. } = ended(&lab).await;
+    let mut turned = 0;
+    eventually("at rest again and again", async || {
+        turned += u32::from(lab.pass_at_rest(900).await);
+        if turned > 5 { Ok(()) } else { Err(format!("{turned} times")) }
+    })
+    .await;
+    assert_eq!(lab.store.clusters_to_upload(10).await.unwrap(), [id]);
+    let time = lab.time.clone();
+    lab.stop().await;
+    assert!(receiver.received().is_empty(), "{:?}", receiver.received());
+
+    let lab = Lab::with(&database, time, |settings| {
+        settings.upload.enable_data_collection = true;
+        set(settings);
+    })
+    .await;
+    eventually("told about", async || {
+        lab.pass_at_rest(900).await;
+        let left = lab.store.clusters_to_upload(10).await.unwrap();
+        if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
+    })
+    .await;
+    let posts = receiver.received().into_iter().filter(|received| received.head.starts_with("POST")).count();
+    assert_eq!(posts, 1);
+    lab.stop().await;
+}
