@@ -134,7 +134,29 @@ fn escape(text: &str) -> percent_encoding::PercentEncode<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+
+    #[test]
+    fn the_database_is_used_as_the_environment_says() {
+        let set = |name: &str| {
+            let value = match name {
+                "DB_MAX_OPEN_CONNECTIONS" => "3",
+                "DB_MAX_IDLE_CONNECTIONS" => "2",
+                "DB_CONNECTIONS_MAX_LIFETIME" => "90s",
+                "DB_LOG_SLOW_QUERIES" => "true",
+                "DB_SLOW_QUERY_THRESHOLD" => "2s",
+                _ => return None,
+            };
+            Some(value.to_owned())
+        };
+        let used = options(&Settings::from_env(&set).unwrap());
+        assert_eq!((used.connections.get(), used.idle), (3, 2));
+        assert_eq!((used.lifetime, used.slow), (Duration::from_secs(90), Some(Duration::from_secs(2))));
+        let unset = options(&Settings::from_env(&|_| None).unwrap());
+        assert_eq!((unset.connections.get(), unset.idle, unset.slow), (8, 50, None));
+    }
 
     #[test]
     fn each_server_has_its_port() {

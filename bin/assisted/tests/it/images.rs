@@ -52,20 +52,25 @@ pub fn list(base: &Path) -> String {
 
 /// Asks until the base image, which is read at the start, is there: the head and the body of the answer.
 pub fn get(url: &str) -> (String, Vec<u8>) {
-    let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let until = Instant::now() + Duration::from_secs(60);
     loop {
-        let mut stream = TcpStream::connect(host).unwrap();
-        write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        let end = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
-        let body = answer.split_off(end);
-        let head = text(&answer);
+        let (head, body) = get_once(url);
         if !head.starts_with("HTTP/1.1 503") || Instant::now() > until {
             return (head, body);
         }
     }
+}
+
+/// Fetches once: the head of the answer, and its body.
+pub fn get_once(url: &str) -> (String, Vec<u8>) {
+    let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let end = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
+    let body = answer.split_off(end);
+    (text(&answer), body)
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod mcp;
 mod memory;
 mod mirror;
 mod openshift;
+mod postgres;
 mod prometheus;
 mod releases;
 mod secrets;

@@ -13,7 +13,7 @@ use assisted_core::model::host::HostKey;
 use deadpool_postgres::{Client, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts};
 use futures::TryStreamExt;
 use jiff::Timestamp;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::time::{MissedTickBehavior, timeout};
 use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::error::SqlState;
@@ -72,9 +72,20 @@ pub(crate) struct Postgres {
     pool: Pool,
     check_ins: Pool,
     limit: Duration,
+    moved: Arc<Notify>,
     writer: Writer,
     _listener: AbortOnDropHandle<()>,
     _trimming: AbortOnDropHandle<()>,
+}
+
+/// How batches are written.
+#[derive(Debug)]
+struct Target {
+    pool: Pool,
+    limit: Duration,
+    replica: Uuid,
+    /// Notified when the server takes no writes any more.
+    moved: Arc<Notify>,
 }
 
 impl Postgres {
@@ -92,12 +103,15 @@ impl Postgres {
 
         let replica = Uuid::new_v4();
         let limit = options.statement_limit.saturating_add(GRACE);
-        let listener = postgres_listener::start(config, tls, replica, Arc::clone(feed)).await?;
+        let moved = Arc::new(Notify::new());
+        let listener =
+            postgres_listener::start(config, tls, replica, Arc::clone(feed), Arc::clone(&moved)).await?;
         let (writer, queue) = Writer::new();
-        tokio::spawn(write_queued(pool.clone(), limit, replica, Arc::clone(feed), queue));
+        let target = Target { pool: pool.clone(), limit, replica, moved: Arc::clone(&moved) };
+        tokio::spawn(write_queued(target, Arc::clone(feed), queue));
         let trimming = tokio::spawn(trim(pool.clone(), options.idle, options.lifetime));
         let trimming = AbortOnDropHandle::new(trimming);
-        Ok(Self { pool, check_ins, limit, writer, _listener: listener, _trimming: trimming })
+        Ok(Self { pool, check_ins, limit, moved, writer, _listener: listener, _trimming: trimming })
     }
 
     pub(super) async fn writer_ended(&self) {
@@ -140,7 +154,7 @@ impl Postgres {
             Ok(())
         })
         .await;
-        leave_if_read_only(&self.check_ins, &flushed);
+        leave_if_read_only(&self.check_ins, &self.moved, &flushed);
         flushed
     }
 }
@@ -261,33 +275,27 @@ async fn fetch<P: ToSql + Sync>(
     Ok(output)
 }
 
-async fn write_queued(
-    pool: Pool,
-    limit: Duration,
-    replica: Uuid,
-    feed: Arc<ChangeFeed>,
-    mut queue: mpsc::Receiver<Job>,
-) {
+async fn write_queued(target: Target, feed: Arc<ChangeFeed>, mut queue: mpsc::Receiver<Job>) {
     let mut jobs = Vec::with_capacity(GROUP);
     while queue.recv_many(&mut jobs, GROUP).await > 0 {
         let group = Group::of(&mut jobs);
-        let replies = write_group(&pool, limit, replica, &group.batches).await;
+        let replies = write_group(&target, &group.batches).await;
         group.answer(replies, &feed);
     }
 }
 
 /// Writes batches in as few transactions as can be: a group in which something fails is halved until it stands alone.
-async fn write_group(pool: &Pool, limit: Duration, replica: Uuid, batches: &[Batch]) -> Vec<Reply> {
+async fn write_group(target: &Target, batches: &[Batch]) -> Vec<Reply> {
     let mut replies = Vec::with_capacity(batches.len());
     let mut groups = vec![batches];
     while let Some(group) = groups.pop() {
-        match transact(pool, limit, replica, group, postgres_group::plan(group)).await {
+        match transact(target, group, postgres_group::plan(group)).await {
             Ok(outputs) => replies.extend(outputs.into_iter().map(Ok)),
             Err(error) if !may_be_one_batch(&error) => {
                 replies.extend(group.iter().map(|_| Err(error.clone())));
             }
             Err(_) => match group {
-                [batch] => replies.push(write_alone(pool, limit, replica, batch).await),
+                [batch] => replies.push(write_alone(target, batch).await),
                 _ => {
                     let (first, second) = group.split_at(group.len() / 2);
                     groups.extend([second, first]);
@@ -308,12 +316,12 @@ fn may_be_one_batch(error: &WriteError) -> bool {
 }
 
 /// Writes a batch in a transaction of its own, statement by statement, so that it is known which one fails.
-async fn write_alone(pool: &Pool, limit: Duration, replica: Uuid, batch: &Batch) -> Reply {
+async fn write_alone(target: &Target, batch: &Batch) -> Reply {
     let batches = std::slice::from_ref(batch);
     let mut tries = 1;
     loop {
         let steps = batch.statements.iter().map(|statement| Step::One(0, statement)).collect();
-        match transact(pool, limit, replica, batches, steps).await {
+        match transact(target, batches, steps).await {
             Ok(outputs) => return Ok(outputs.into_iter().next().unwrap_or_default()),
             Err(error) if tries < TRIES && stood_in_the_way(&error) => tries += 1,
             Err(error) => return Err(error),
@@ -331,21 +339,19 @@ fn stood_in_the_way(error: &WriteError) -> bool {
 
 /// Writes the batches, of which the steps were made, in one transaction; an error means that nothing is written.
 async fn transact(
-    pool: &Pool,
-    limit: Duration,
-    replica: Uuid,
+    target: &Target,
     batches: &[Batch],
     mut steps: Vec<Step<'_>>,
 ) -> Result<Vec<Vec<Output>>, WriteError> {
     let subjects = batches.iter().flat_map(|batch| batch.subjects.iter().copied());
-    let notifications: Vec<_> = subject::encode(replica, subjects)
+    let notifications: Vec<_> = subject::encode(target.replica, subjects)
         .into_iter()
         .map(|payload| Statement::new(postgres_listener::NOTIFY, vec![payload.into()]))
         .collect();
     steps.extend(notifications.iter().map(|statement| Step::One(batches.len(), statement)));
 
-    let client = pool.get().await.map_err(Error::from)?;
-    let done = within(limit, client, async |client| {
+    let client = target.pool.get().await.map_err(Error::from)?;
+    let done = within(target.limit, client, async |client| {
         let mut prepared = Vec::with_capacity(steps.len());
         for step in &steps {
             prepared.push(client.prepare_cached(step.sql()).await.map_err(Error::from)?);
@@ -376,18 +382,19 @@ async fn transact(
         Ok(outputs)
     })
     .await;
-    leave_if_read_only(pool, &done);
+    leave_if_read_only(&target.pool, &target.moved, &done);
     done
 }
 
 /// Closes the connections to a server that takes no writes any more: of several servers another one does now, and the next
-/// connection finds it.
-fn leave_if_read_only<T>(pool: &Pool, done: &Result<T, WriteError>) {
+/// connection finds it. So does the one that listens: news of other replicas come from where they write.
+fn leave_if_read_only<T>(pool: &Pool, moved: &Notify, done: &Result<T, WriteError>) {
     if let Err(WriteError::Failed(Error::Postgres(cause))) = done
         && cause.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION)
     {
         tracing::warn!("the database takes no writes any more: its connections are made anew");
         pool.retain(|_, _| false);
+        moved.notify_one();
     }
 }
 

@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio_postgres::{AsyncMessage, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::task::AbortOnDropHandle;
@@ -16,21 +17,27 @@ use crate::subject;
 const LISTEN: &str = "listen assisted_changes";
 pub(super) const NOTIFY: &str = "select pg_notify('assisted_changes', $1)";
 
-/// Pause before a lost connection is made again.
+/// Pause before a connection that is lost, or left, is made again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Starts to listen; news of commits after this has returned arrive.
+/// Starts to listen; news of commits after this has returned arrive. Whoever finds that the server takes no writes any more notifies
+/// `moved`: another one has the news then.
 pub(super) async fn start(
     config: Config,
     tls: MakeRustlsConnect,
     replica: Uuid,
     feed: Arc<ChangeFeed>,
+    moved: Arc<Notify>,
 ) -> Result<AbortOnDropHandle<()>, Error> {
     let mut session = listen(&config, &tls, replica, &feed).await?;
     Ok(AbortOnDropHandle::new(tokio::spawn(async move {
         loop {
-            // Ends when the connection is lost; the task that drives it is dropped with the session.
-            let _ = (&mut session).await;
+            tokio::select! {
+                // Ends when the connection is lost; the task that drives it is dropped with the session.
+                _ = &mut session => {}
+                // Where no other server is, each write that fails says so again.
+                () = moved.notified() => tokio::time::sleep(PAUSE).await,
+            }
             session = loop {
                 match listen(&config, &tls, replica, &feed).await {
                     Ok(session) => break session,

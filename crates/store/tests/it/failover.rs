@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use assisted_store::{Batch, ClusterFilter, Store, WriteError};
+use assisted_store::{Batch, Change, ClusterFilter, Store, Subject, WriteError};
 use assisted_testkit::{Durability, Postgres};
 
 use crate::support::cluster;
@@ -38,15 +38,9 @@ async fn insert(store: &Store, name: &str) -> Result<(), String> {
     Err(error.to_string())
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_standby_takes_over() {
-    let primary = Postgres::launch(Durability::Fast).unwrap();
-    let standby = primary.standby().unwrap();
-    // The standby is named first: it is passed over as long as it takes no writes.
-    let address = Postgres::address_of_all(&[&standby, &primary], "postgres");
-    let store = Store::open(&address).await.unwrap();
-    insert(&store, "before").await.unwrap();
-    let copy = Postgres::address_of_all(&[&standby], "postgres");
+/// Waits until a standby has the first cluster.
+async fn until_copied(standby: &Postgres) {
+    let copy = Postgres::address_of_all(&[standby], "postgres");
     once_it_is_back("copy", async || {
         let (client, connection) = tokio_postgres::connect(&copy, tokio_postgres::NoTls).await.unwrap();
         let connection = tokio::spawn(connection);
@@ -58,6 +52,17 @@ async fn the_standby_takes_over() {
         }
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_standby_takes_over() {
+    let primary = Postgres::launch(Durability::Fast).unwrap();
+    let standby = primary.standby().unwrap();
+    // The standby is named first: it is passed over as long as it takes no writes.
+    let address = Postgres::address_of_all(&[&standby, &primary], "postgres");
+    let store = Store::open(&address).await.unwrap();
+    insert(&store, "before").await.unwrap();
+    until_copied(&standby).await;
 
     drop(primary);
     let away = insert(&store, "lost").await;
@@ -76,4 +81,41 @@ async fn a_server_that_is_dead_at_the_start_is_passed_over() {
     let store = Store::open(&address).await.unwrap();
     insert(&store, "one").await.unwrap();
     assert_eq!(names(&store).await.unwrap(), ["one"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_answers_and_takes_no_writes_any_more_is_left() {
+    let old = Postgres::launch(Durability::Fast).unwrap();
+    let new = old.standby().unwrap();
+    let address = Postgres::address_of_all(&[&old, &new], "postgres");
+    let (store, other) = (Store::open(&address).await.unwrap(), Store::open(&address).await.unwrap());
+    insert(&store, "before").await.unwrap();
+    until_copied(&new).await;
+
+    // No connection is lost by this.
+    old.execute("alter system set default_transaction_read_only = on").unwrap();
+    old.execute("select pg_reload_conf()").unwrap();
+    once_it_is_back("refusal", async || match insert(&store, "lost, perhaps").await {
+        Ok(()) => Err("it is written".to_owned()),
+        Err(_) => Ok(()),
+    })
+    .await;
+    let mut changes = other.changes();
+    new.promote().unwrap();
+    once_it_is_back("write", async || insert(&store, "after").await).await;
+    once_it_is_back("write of the other", async || insert(&other, "of the other").await).await;
+    for store in [&store, &other] {
+        let found = names(store).await.unwrap();
+        for name in ["before", "after", "of the other"] {
+            assert!(found.iter().any(|found| found == name), "no {name} in {found:?}");
+        }
+    }
+
+    // The other listens where news are told now: it says that it may have missed some, and hears of what comes after.
+    let heard = async {
+        while changes.recv().await.unwrap() != Change::Everything {}
+        insert(&store, "news").await.unwrap();
+        while !matches!(changes.recv().await.unwrap(), Change::Elsewhere(Subject::Cluster(_))) {}
+    };
+    tokio::time::timeout(Duration::from_secs(60), heard).await.unwrap();
 }
