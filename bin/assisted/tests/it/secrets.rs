@@ -7,6 +7,8 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use assisted_base::failpoint::{DIE_AFTER, DIED};
 use assisted_blob::{Blob, Key};
@@ -88,8 +90,8 @@ fn found<'a>(bytes: &[u8], words: &'a [String]) -> Vec<&'a str> {
     words.iter().map(String::as_str).filter(|word| is_in(word.as_bytes()) || encoded(word)).collect()
 }
 
-/// Installs a cluster on simulated hosts; its id, and the words that nobody may read afterwards.
-fn install(service: &Service) -> (String, Vec<String>) {
+/// Creates a cluster with all secrets that people give: its id, that of its infra-env, and the words that nobody may read afterwards.
+fn create(service: &Service) -> (String, String, Vec<String>) {
     let auth = BASE64_STANDARD.encode(PULL);
     let pull_secret = json!({"auths": {"quay.io": {"auth": auth, "email": "a@example.com"}}}).to_string();
     fs::write(service.dir.path().join("pull-secret.json"), pull_secret).unwrap();
@@ -111,6 +113,13 @@ fn install(service: &Service) -> (String, Vec<String>) {
     let ignition = json!({"ignition": {"version": "3.1.0"}, "passwd": {"users": [{"name": "core", "passwordHash": IGNITION}]}});
     let change = json!({"proxy": {"http_proxy": proxy}, "ignition_config_override": ignition.to_string()});
     done(ask(service, "PATCH", &format!("/infra-envs/{infra_env}"), &change));
+    let words = [PULL, &auth, PROXY, OVERRIDE, IGNITION].map(str::to_owned);
+    (cluster, infra_env, words.to_vec())
+}
+
+/// Installs a cluster on simulated hosts; its id, and the words that nobody may read afterwards.
+fn install(service: &Service) -> (String, Vec<String>) {
+    let (cluster, infra_env, mut words) = create(service);
     let mut simulation =
         service.simulation(&["--cluster", &cluster, "--infra-env", &infra_env, "--speed", "600"]);
     assert!(
@@ -120,9 +129,8 @@ fn install(service: &Service) -> (String, Vec<String>) {
     );
     let credentials = done(ask(service, "GET", &format!("/clusters/{cluster}/credentials"), &Value::Null));
     let credentials: Value = serde_json::from_str(&credentials).unwrap();
-    let password = credentials["password"].as_str().unwrap().to_owned();
-    let words = [PULL, &auth, PROXY, OVERRIDE, IGNITION, &password].map(str::to_owned);
-    (cluster, words.to_vec())
+    words.push(credentials["password"].as_str().unwrap().to_owned());
+    (cluster, words)
 }
 
 /// Has another cluster, whose hosts have passwords of management controllers.
@@ -212,6 +220,65 @@ fn nothing_of_an_installation_out_of_a_release_is_readable() {
     assert_ne!(program, OPENSHIFT_INSTALL);
     releases.push(version, &program);
     nothing_is_readable(&service, Vec::new);
+}
+
+/// Fails, and quotes what it does not like of the install config, as the real one does: the pull secret as Go quotes it, what is in it,
+/// and a proxy.
+const QUOTING: &str = r#"#!/bin/sh
+config="$4/install-config.yaml"
+quoted=$(sed -n 's/.*"pullSecret":\("[^}]*}}}"\).*/\1/p' "$config")
+account=$(sed -n 's/.*\\"auth\\":\\"\([^\]*\)\\".*/\1/p' "$config" | base64 -d)
+proxy=$(sed -n 's/.*"httpProxy":"\([^"]*\)".*/\1/p' "$config")
+printf 'level=fatal msg=pullSecret: Invalid value: %s: account %s, proxy %s\n' "$quoted" "$account" "$proxy" >&2
+exit 3
+"#;
+
+#[test]
+fn nothing_that_a_failing_installer_quotes_is_readable() {
+    let releases = Releases::start();
+    let conf = releases.conf.to_str().unwrap();
+    // In its log stands all that the installer says, too.
+    let settings = [("GENERATOR", "openshift"), ("REGISTRIES_CONF_FILE", conf), ("LOG_LEVEL", "debug")];
+    let service = Service::start_with_env(&settings);
+    let (cluster, infra_env, words) = create(&service);
+    let shown = service.json(&["cluster", "show", &cluster]);
+    releases.push(shown["openshift_version"].as_str().unwrap(), QUOTING);
+    let existing = ["--cluster", &cluster, "--infra-env", &infra_env, "--until", "ready", "--speed", "600"];
+    let mut simulation = service.simulation(&existing);
+    assert!(
+        simulation.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success(),
+        "{}",
+        service.log()
+    );
+    done(ask(&service, "POST", &format!("/clusters/{cluster}/actions/install"), &Value::Null));
+    let get = |path: &str| done(ask(&service, "GET", path, &Value::Null));
+    let begun = Instant::now();
+    let (status, reason) = loop {
+        let read: Value = serde_json::from_str(&get(&format!("/clusters/{cluster}"))).unwrap();
+        let last = &read["last_installation_preparation"];
+        if last["status"] == "failed" {
+            break (read["status_info"].to_string(), last["reason"].as_str().unwrap().to_owned());
+        }
+        assert!(begun.elapsed() < Duration::from_secs(120), "{read:#}\n{}", service.log());
+        thread::sleep(Duration::from_millis(50));
+    };
+    // It has quoted each of them.
+    let said = "level=fatal msg=pullSecret: Invalid value: \"<hidden>\": account <hidden>, proxy ";
+    assert!(reason.contains(said) && reason.ends_with(": exit status 3"), "{reason}");
+    let proxy = reason.split_once(said).unwrap().1;
+    assert!(proxy.contains("<hidden>"), "{reason}");
+    let events = get(&format!("/events?cluster_id={cluster}&limit=-1"));
+    assert!(events.contains("prepare_installation_failed") && events.contains("pullSecret"), "{events}");
+    assert!(service.log().contains("openshift-install has ended"), "{}", service.log());
+    let places = [
+        ("status", status),
+        ("reason", reason),
+        ("events", events),
+        ("actions", get(&format!("/clusters/{cluster}/actions"))),
+        ("work", get("/work")),
+    ];
+    let places = places.map(|(place, text)| (PathBuf::from(place), text.into_bytes()));
+    none_is_in(Vec::from(places), &service, &words);
 }
 
 #[test]

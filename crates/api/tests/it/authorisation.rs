@@ -261,6 +261,13 @@ async fn an_agents_token_opens_its_infra_env_and_the_clusters_of_its_hosts() {
                 request.header("X-Secret-Key", token.expose()).send().await.unwrap().text().await.unwrap();
             assert!(text.contains(&host.to_string()) && !text.contains("of-the-board"), "{text}");
         }
+        // Nor has one that registers again.
+        let request = server.client.post(format!("{}/v2/infra-envs/{pool}/hosts", server.url));
+        let request = request.header("X-Secret-Key", token.expose()).json(&json!({"host_id": host}));
+        let registered = request.send().await.unwrap();
+        assert_eq!(registered.status(), 201);
+        let text = registered.text().await.unwrap();
+        assert!(text.contains(&host.to_string()) && !text.contains("of-the-board"), "{text}");
         let shown = serde_json::to_string(&service.hosts().list(&caller, pool).await.unwrap()).unwrap();
         assert!(shown.contains("of-the-board"), "{shown}");
 

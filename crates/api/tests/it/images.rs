@@ -278,6 +278,66 @@ async fn scripts_for_machines_that_boot_from_the_network() {
     server.stop().await;
 }
 
+/// Nobody adds lines: what boots runs as root.
+#[tokio::test]
+async fn scripts_and_units_have_no_lines_of_others() {
+    let (server, _dir) = start(|_| {}).await;
+    let append = |values: &[&str]| {
+        let all: Vec<_> = values.iter().map(|value| json!({"operation": "append", "value": value})).collect();
+        json!({"kernel_arguments": all})
+    };
+    let harmless = json!({
+        "kernel_arguments": append(&["p1=\"a b\""])["kernel_arguments"],
+        "proxy": {"http_proxy": "http://user:p%40ss@proxy:1", "no_proxy": "*"},
+    });
+    let id = infra_env(&server, harmless).await;
+    // The script, and the settings of the unit that fetches the rest of a minimal image.
+    let made = async || {
+        let (status, script) = text(&server, &id, "files?file_name=ipxe-script").await;
+        assert_eq!(status, 200, "{script}");
+        let packed = get(&server, &id, "minimal-initrd").await.bytes().await.unwrap();
+        let members = read(&packed, Limits::default()).unwrap();
+        let unit = members.into_iter().find(|member| member.name.ends_with("/10-proxy.conf")).unwrap();
+        (script, String::from_utf8(unit.content).unwrap())
+    };
+    let (script, unit) = made().await;
+    let commands: Vec<_> = script.lines().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(commands, ["#!ipxe", "initrd", "kernel", "boot"], "{script}");
+    assert!(script.ends_with(" p1=\"a b\"\nboot\n"), "{script}");
+    let proxy = "http://user:p%%40ss@proxy:1";
+    let lines = [
+        "[Service]".to_owned(),
+        format!("Environment=http_proxy={proxy}"),
+        "Environment=https_proxy=".to_owned(),
+        "Environment=no_proxy=*".to_owned(),
+        format!("Environment=HTTP_PROXY={proxy}"),
+        "Environment=HTTPS_PROXY=".to_owned(),
+        "Environment=NO_PROXY=*".to_owned(),
+    ];
+    assert_eq!(unit.lines().collect::<Vec<_>>(), lines);
+
+    for body in [
+        append(&["a=\"\nchain http://x/y\n\""]),
+        append(&["a=\"\r\""]),
+        append(&["a", "&&", "chain", "http://x/y"]),
+        append(&["||", "chain", "http://x/y"]),
+        json!({"proxy": {"http_proxy": "http://p:1", "no_proxy": "*\nExecStartPre=/bin/sh -c id"}}),
+        json!({"proxy": {"http_proxy": "http://p:1", "no_proxy": "*\rExecStartPre=/bin/sh -c id"}}),
+        json!({"proxy": {"http_proxy": "http://p:1", "no_proxy": "*,%n"}}),
+        json!({"proxy": {"http_proxy": "http://p:1\nExecStartPre=/bin/sh -c id"}}),
+    ] {
+        let path = format!("/v2/infra-envs/{id}");
+        let (status, refused) = server.call(Method::PATCH, &path, Some(body.clone())).await;
+        assert_eq!(status, 400, "{body} {refused}");
+        let mut new = json!({"name": "another", "pull_secret": PULL_SECRET, "openshift_version": "4.20"});
+        new.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
+        let (status, refused) = server.call(Method::POST, "/v2/infra-envs", Some(new)).await;
+        assert_eq!(status, 400, "{body} {refused}");
+        assert_eq!(made().await, (script.clone(), unit.clone()), "{body}");
+    }
+    server.stop().await;
+}
+
 #[tokio::test]
 async fn tokens_open_what_they_are_for() {
     let key = p256::SecretKey::from_slice(&[7; 32]).unwrap();

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use assisted_client::{Change, Changes, Client};
 use assisted_config::Settings;
+use assisted_core::model::host::HostKey;
+use assisted_store::{Batch, Deleted, Store};
 use assisted_wire::host::HostStatus;
 use assisted_wire::id::ClusterId;
 use reqwest::Method;
@@ -79,6 +81,41 @@ async fn a_cluster_is_told_as_it_is_and_as_it_changes() {
     assert_eq!(server.call(Method::DELETE, &path, None).await.0, 204);
     until(&mut changes, |change| matches!(change, Change::Cluster(cluster) if cluster.deleted_at.is_some()))
         .await;
+    server.stop().await;
+}
+
+/// One text is made for all who watch, also for those who may not see passwords.
+#[tokio::test]
+async fn nobody_who_watches_is_told_the_password_of_a_board() {
+    let server = Server::start(Settings::default()).await;
+    let (id, _, path) = with_host(&server).await;
+    let infra_env = path.split('/').nth(3).unwrap();
+    let key = HostKey { infra_env_id: infra_env.parse().unwrap(), host_id: HOST.parse().unwrap() };
+    let store = Store::open(&server.database).await.unwrap();
+    loop {
+        let mut row = store.host(key, Deleted::Hidden).await.unwrap().unwrap();
+        row.record.host.fencing_credentials = r#"{"password":"of-the-board"}"#.to_owned();
+        let mut batch = Batch::new();
+        batch.update_host(&row.record, row.version);
+        // Until nobody else changes it meanwhile.
+        if store.write(batch).await.is_ok() {
+            break;
+        }
+    }
+    let mut changes = client(&server).watch(Some(id), None).await.unwrap();
+    let is_told = |change: &Change, status: Option<HostStatus>| match change {
+        Change::Host(host) => {
+            assert_eq!(host.fencing_credentials, "");
+            status.is_none_or(|status| host.status == status)
+        }
+        _ => false,
+    };
+    // As it is, and as it changes.
+    until(&mut changes, |change| is_told(change, None)).await;
+    server.call(Method::DELETE, &format!("{path}/actions/enable"), None).await;
+    until(&mut changes, |change| is_told(change, Some(HostStatus::Disabled))).await;
+    let (_, shown) = server.call(Method::GET, &path, None).await;
+    assert!(shown["fencing_credentials"].to_string().contains("of-the-board"), "{shown}");
     server.stop().await;
 }
 

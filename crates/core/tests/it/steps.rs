@@ -203,3 +203,37 @@ fn views_of_all_are_those_of_each() {
         assert_eq!(steps(&each, 5), steps(&view(&world.facts, each.key).unwrap(), 5));
     }
 }
+
+/// An agent reads no more of an answer than this.
+const LONGEST_ANSWER: usize = 16 << 20;
+
+#[test]
+fn a_host_that_reports_all_it_may_leaves_the_answers_to_others_small() {
+    let mut world = World::new(Some(cluster(&json!({}))));
+    for number in 1..=3 {
+        world.bring(number);
+    }
+    world.refresh();
+    // What is quoted in what is quoted gets longer; a report is bounded by what is read of a body, 16 MiB.
+    for text in ["\"".repeat(7_500), "\u{1}".repeat(64)] {
+        let mac = if text.len() > 64 { "52:54:00:00:00:02" } else { text.as_str() };
+        let interface = |number: u16| {
+            let addresses = [1, 2].map(|each| format!("fd00:1111:2222:3333:4444:5555:{number:x}:{each}/64"));
+            json!({
+                "name": text, "mac_address": mac, "flags": ["up"], "ipv4_addresses": [], "ipv6_addresses": addresses,
+            })
+        };
+        let mut hostile = inventory(2);
+        let interfaces = hostile["interfaces"].as_array_mut().unwrap();
+        interfaces.extend((0..1023).map(interface));
+        assert!(hostile.to_string().len() < 16 << 20);
+        world.reply(2, StepType::Inventory, &hostile).unwrap();
+        let answer = serde_json::to_vec(&next_steps(&world, 1)).unwrap();
+        assert!(answer.len() < LONGEST_ANSWER / 8, "{} bytes beside {:?}", answer.len(), &text[..10]);
+        // The others, and what is real of it, are told all the same.
+        let told = argument(&world, 1, StepType::ConnectivityCheck);
+        let ids: Vec<_> = told.as_array().unwrap().iter().map(|peer| peer["host_id"].clone()).collect();
+        assert_eq!(ids, [2, 3].map(|number| json!(key(number).host_id)));
+        assert_eq!(told[0]["nics"][0]["name"], "eth0");
+    }
+}

@@ -5,14 +5,17 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 
 use assisted_imageserver::Options;
+use rustls::ServerConfig;
+use rustls::pki_types::PrivatePkcs8KeyDer;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
 
 use crate::api::{Api, ID};
-use crate::client::get;
+use crate::client::{client, get};
 use crate::iso::Iso;
 use crate::server::{Server, entry};
 
@@ -129,6 +132,37 @@ impl Source {
     }
 }
 
+/// A server with TLS that points everybody to another one: its own address.
+async fn secure(location: String) -> String {
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let _ = client();
+    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+    let tls = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key.into())
+        .unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(tls));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}/image.iso", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let (acceptor, location) = (acceptor.clone(), location.clone());
+            tokio::spawn(async move {
+                let mut stream = acceptor.accept(stream).await.ok()?;
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    head.push(stream.read_u8().await.ok()?);
+                }
+                let head = format!("HTTP/1.1 302 X\r\nlocation: {location}\r\ncontent-length: 0\r\n");
+                stream.write_all(format!("{head}connection: close\r\n\r\n").as_bytes()).await.ok()?;
+                stream.shutdown().await.ok()
+            });
+        }
+    });
+    url
+}
+
 async fn server(source: &Source, more: &str) -> Server {
     let list = [entry("4.18", "x86_64", "418.94", &source.url, more)];
     Server::with(&list, |_, _| {}).await
@@ -207,6 +241,13 @@ async fn an_address_that_leads_nowhere_is_told() {
         let state = state(&server, "failed").await.to_string();
         assert!(state.contains(told), "{state}");
     }
+    // What was asked for by TLS does not come in the clear.
+    let (plain, _open) = Source::start().await;
+    let list = [entry("4.18", "x86_64", "418.94", &secure(plain.url.clone()).await, "")];
+    let server = Server::with(&list, |options, _| options.fetch.insecure = true).await;
+    let state = state(&server, "failed").await.to_string();
+    assert!(state.contains("it redirects from https to what is not"), "{state}");
+    assert!(plain.seen().is_empty(), "{:?}", plain.seen());
 }
 
 #[tokio::test(flavor = "multi_thread")]

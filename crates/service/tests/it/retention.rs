@@ -1,14 +1,20 @@
 //! What was kept long enough goes; what is in use stays.
 
+use std::io;
+
 use assisted_blob::Key;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal::RefusalKind;
 use assisted_service::event::ListEvents;
+use assisted_service::file::log::UploadLogs;
 use assisted_store::{Batch, Deleted, Store};
-use assisted_wire::cluster::ClusterStatus;
+use assisted_wire::cluster::{ClusterStatus, LogsType};
 use assisted_wire::host::HostStatus;
 use assisted_wire::id::{ClusterId, InfraEnvId};
+use bytes::Bytes;
+use futures::{StreamExt, stream};
 use serde_json::json;
+use tokio::sync::{Notify, oneshot};
 
 use crate::lab::{Database, Lab, Time, eventually, on_both_engines, refusal};
 
@@ -16,6 +22,7 @@ on_both_engines![
     inactive_clusters_are_deregistered,
     no_more_at_a_time_than_allowed,
     deregistered_clusters_go_for_good,
+    logs_that_arrive_after_their_cluster_went_are_not_kept,
     unused_infra_envs_go_with_their_hosts,
     events_of_nothing_go_piece_by_piece,
     nothing_goes_where_it_is_switched_off,
@@ -162,6 +169,38 @@ async fn deregistered_clusters_go_for_good(database: Database) {
     assert!(lab.is_registered(stays).await && lab.service.blob().exists(&file(stays)).await.unwrap());
     assert!(!lab.event_names(stays).await.is_empty());
     lab.get(other).await;
+    lab.stop().await;
+}
+
+async fn logs_that_arrive_after_their_cluster_went_are_not_kept(database: Database) {
+    let lab = Lab::start(&database).await;
+    let id = lab.settled().await;
+    let store = Store::open(&database.address).await.unwrap();
+    let (begun, (end, ended)) = (Notify::new(), oneshot::channel::<()>());
+    let piece = |text: &'static str| -> io::Result<Bytes> { Ok(Bytes::from_static(text.as_bytes())) };
+    let first = stream::once(async {
+        begun.notify_one();
+        piece("begun while there was a cluster, ")
+    });
+    let last = stream::once(async {
+        ended.await.unwrap();
+        piece("ended when there was none")
+    });
+    let upload =
+        UploadLogs { cluster_id: id, logs_type: LogsType::Controller, infra_env_id: None, host_id: None };
+    let uploaded = Box::pin(lab.service.files().upload_logs(&lab.caller, upload, first.chain(last)));
+    let purged = Box::pin(async {
+        begun.notified().await;
+        lab.service.clusters().deregister(&lab.caller, id).await.unwrap();
+        lab.pass(74 * HOUR);
+        until_purged(&store, id).await;
+        end.send(()).unwrap();
+    });
+    let (uploaded, ()) = tokio::join!(uploaded, purged);
+    assert_eq!(refusal(uploaded).0, RefusalKind::NotFound);
+    let files = lab.service.blob().all().await.unwrap();
+    let left: Vec<_> = files.iter().filter(|(key, _)| key.as_str().starts_with(&id.to_string())).collect();
+    assert!(left.is_empty(), "{left:?}");
     lab.stop().await;
 }
 

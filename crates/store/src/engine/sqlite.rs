@@ -104,6 +104,14 @@ impl Sqlite {
 
     /// Answers the queries from one state of the database.
     pub(super) async fn read(&self, statements: Vec<Statement>) -> Result<Vec<Vec<Row>>, Error> {
+        self.look(move |connection| read(connection, &statements)).await
+    }
+
+    /// Does something with a connection that reads.
+    async fn look<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
         let readers = Arc::clone(&self.readers);
         let permit = Arc::clone(&readers.permits).acquire_owned().await.map_err(|_| Error::Closed)?;
         let read = tokio::task::spawn_blocking(move || {
@@ -111,7 +119,7 @@ impl Sqlite {
             let _permit = permit;
             let Some(connection) = readers.free.lock().pop() else { return Err(Error::Closed) };
             let mut lent = PooledReader { readers: &readers, connection: Some(connection) };
-            lent.connection.as_mut().map_or(Err(Error::Closed), |connection| read(connection, &statements))
+            lent.connection.as_mut().map_or(Err(Error::Closed), work)
         });
         read.await.map_err(|_| Error::Closed)?
     }
@@ -193,4 +201,26 @@ pub(super) fn apply_migration(
     connection.execute_batch(&migration.for_sqlite()).map_err(|error| failed(error.into()))?;
     let record = Statement::new(schema::RECORD, vec![version.into(), schema::now().into()]);
     sqlite_value::run(connection, &record).map(drop).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_query_that_panics_takes_no_reader_along() {
+        let dir = tempfile::tempdir().unwrap();
+        let feed = Arc::new(ChangeFeed::default());
+        let database = Sqlite::open(&dir.path().join("test.db"), &feed).await.unwrap();
+        // Once more than there are.
+        for _ in 0..=READERS {
+            let looked = database.look(|_| -> Result<(), Error> { panic!("a query panics") }).await;
+            assert!(matches!(looked, Err(Error::Closed)), "{looked:?}");
+        }
+        assert_eq!(database.readers.free.lock().len(), READERS);
+        let reads = (0..READERS).map(|_| database.read(vec![Statement::new(schema::CURRENT, Vec::new())]));
+        for rows in futures::future::join_all(reads).await {
+            assert!(rows.unwrap()[0][0].int(0).unwrap() > 0);
+        }
+    }
 }

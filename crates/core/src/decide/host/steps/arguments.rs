@@ -232,6 +232,10 @@ fn bracketed(name: &str) -> String {
     if name.parse::<std::net::Ipv6Addr>().is_ok() { format!("[{name}]") } else { name.to_owned() }
 }
 
+/// Bytes of a name or MAC address of an interface that others are told of. Linux has names of 15, and the longest addresses, those of
+/// InfiniBand, are texts of 59; longer ones are made up, and answers to all others must not grow beyond what agents read.
+const LONGEST_OF_INTERFACE: usize = 64;
+
 /// What the others need to know to reach a host: one entry of their lists, as JSON. `None` when the host can't be
 /// reached yet.
 pub(super) fn peer(host: &HostFacts) -> Option<String> {
@@ -244,6 +248,7 @@ pub(super) fn peer(host: &HostFacts) -> Option<String> {
     let nics: Vec<_> = interfaces
         .iter()
         .filter(|interface| !interface.mac_address.is_empty())
+        .filter(|interface| interface.name.len().max(interface.mac_address.len()) <= LONGEST_OF_INTERFACE)
         .map(|interface| ConnectivityCheckNic {
             name: interface.name.clone(),
             mac: interface.mac_address.clone(),
