@@ -20,7 +20,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Between two lines about progress.
 const TELL: Duration = Duration::from_secs(30);
 /// How long one part may take.
-const LIMIT: Duration = Duration::from_secs(60 * 60);
+const LIMIT: Duration = Duration::from_secs(30 * 60);
 /// What a build takes that finds everything up to date, in seconds.
 const UP_TO_DATE: u64 = 15;
 /// When it takes longer until machines can start, something else is shown first.

@@ -4,6 +4,7 @@ use assisted_config::Settings;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::files::{FORM, fetch, form, upload};
 use crate::life::{HOST, register};
 use crate::server::Server;
 
@@ -48,6 +49,92 @@ async fn odd_answers_of_agents_are_taken() {
     server.stop().await;
 }
 
+/// Makes the host one that is in the middle of an installation.
+async fn is_being_installed(server: &Server, infra_env: &str) {
+    let key = assisted_core::model::host::HostKey {
+        infra_env_id: infra_env.parse().unwrap(),
+        host_id: HOST.parse().unwrap(),
+    };
+    let store = assisted_store::Store::open(&server.database).await.unwrap();
+    loop {
+        let mut row = store.host(key, assisted_store::Deleted::Hidden).await.unwrap().unwrap();
+        row.record.host.status = assisted_wire::host::HostStatus::InstallingInProgress;
+        let mut batch = assisted_store::Batch::new();
+        batch.update_host(&row.record, row.version);
+        if store.write(batch).await.is_ok() {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn odd_reports_of_installers_are_taken() {
+    let server = Server::start(Settings::default()).await;
+    let (cluster, infra_env) = register(&server).await;
+    let (cluster, infra_env) = (cluster["id"].as_str().unwrap(), infra_env["id"].as_str().unwrap());
+    let hosts = format!("/v2/infra-envs/{infra_env}/hosts");
+    assert_eq!(server.call(Method::POST, &hosts, Some(json!({"host_id": HOST}))).await.0, 201);
+    is_being_installed(&server, infra_env).await;
+    let host = format!("{hosts}/{HOST}");
+
+    let progress = format!("{host}/progress");
+    let stage = "Writing image to disk";
+    for (report, expected) in [
+        (json!({"current_stage": stage}), 200),
+        (json!({"current_stage": stage}), 200),
+        (json!({"current_stage": stage, "progress_info": ""}), 200),
+        (json!({"current_stage": stage, "progress_info": null}), 200),
+        (json!({"current_stage": stage, "progress_info": "half, or so"}), 200),
+        (json!({"current_stage": stage, "progress_info": "7%"}), 200),
+        (json!({"current_stage": stage, "progress_info": "3%"}), 200),
+        // The form is the contract's here, too (service-api §6.8).
+        (json!({}), 400),
+        (json!({"current_stage": null}), 400),
+        (json!({"current_stage": "Dancing"}), 400),
+        (json!({"current_stage": stage, "progress_info": 7}), 400),
+        (json!({"current_stage": stage, "more": 1}), 400),
+    ] {
+        let (status, refused) = server.call(Method::PUT, &progress, Some(report.clone())).await;
+        assert_eq!(status, expected, "{report} {refused}");
+    }
+
+    // Twice, out of order, and about a collection of which nothing was told (service-api §7.6).
+    let progress = format!("{host}/logs-progress");
+    for (report, expected) in [
+        (json!({"logs_state": "completed"}), 204),
+        (json!({"logs_state": "requested"}), 204),
+        (json!({"logs_state": "requested"}), 204),
+        (json!({"logs_state": "timeout"}), 204),
+        (json!({"logs_state": "completed"}), 204),
+        (json!({}), 400),
+        (json!({"logs_state": null}), 400),
+        (json!({"logs_state": "lost"}), 400),
+        (json!({"logs_state": "requested", "more": 1}), 400),
+    ] {
+        let (status, refused) = server.call(Method::PUT, &progress, Some(report.clone())).await;
+        assert_eq!(status, expected, "{report} {refused}");
+    }
+    let kept = server.call(Method::GET, &host, None).await.1;
+    let kept = [&kept["progress"]["current_stage"], &kept["progress"]["progress_info"], &kept["logs_info"]];
+    assert_eq!(kept, [stage, "3%", "completed"]);
+
+    // An archive with nothing in it, beside parameters that are empty or that nobody knows; another one overwrites it.
+    let logs = format!("/v2/clusters/{cluster}/logs?logs_type=host&host_id={HOST}");
+    for (more, content, expected) in [
+        ("&infra_env_id=&more=1".to_owned(), "", 204),
+        (String::new(), "first", 204),
+        (format!("&infra_env_id={infra_env}"), "second", 204),
+        (format!("&infra_env_id={HOST}"), "third", 404),
+    ] {
+        let body = form("upfile", content.as_bytes());
+        let (status, refused) = upload(&server, &format!("{logs}{more}"), FORM, body).await;
+        assert_eq!(status, expected, "{more} {refused}");
+    }
+    let (status, _, _, archive) = fetch(&server, &logs).await;
+    assert_eq!((status, archive.as_slice()), (200, b"second".as_slice()));
+    server.stop().await;
+}
+
 /// Attacks: a stranger's registration under the id of a host, which the list of hosts tells to every agent.
 #[tokio::test]
 async fn a_stranger_is_not_the_host() {
@@ -68,21 +155,7 @@ async fn a_stranger_is_not_the_host() {
     };
     let host = format!("{hosts}/{HOST}");
     assert_eq!(registers(Some(&own)).await.0, 201);
-    // As it is in the middle of an installation.
-    let key = assisted_core::model::host::HostKey {
-        infra_env_id: infra_env.parse().unwrap(),
-        host_id: HOST.parse().unwrap(),
-    };
-    let store = assisted_store::Store::open(&server.database).await.unwrap();
-    loop {
-        let mut row = store.host(key, assisted_store::Deleted::Hidden).await.unwrap().unwrap();
-        row.record.host.status = assisted_wire::host::HostStatus::InstallingInProgress;
-        let mut batch = assisted_store::Batch::new();
-        batch.update_host(&row.record, row.version);
-        if store.write(batch).await.is_ok() {
-            break;
-        }
-    }
+    is_being_installed(&server, infra_env).await;
     let status = async || server.call(Method::GET, &host, None).await.1["status"].clone();
     for stranger in [Some(other.as_str()), None, Some("nonsense")] {
         let (code, refused) = registers(stranger).await;

@@ -16,7 +16,7 @@ async fn cluster(server: &Server) -> String {
 }
 
 /// Status, headers `Content-Disposition` and `Content-Length`, and body.
-async fn fetch(server: &Server, path: &str) -> (u16, String, String, Vec<u8>) {
+pub(crate) async fn fetch(server: &Server, path: &str) -> (u16, String, String, Vec<u8>) {
     let answer = server.client.get(format!("{}{path}", server.url)).send().await.unwrap();
     let header = |name: &str| {
         answer.headers().get(name).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()
@@ -25,16 +25,21 @@ async fn fetch(server: &Server, path: &str) -> (u16, String, String, Vec<u8>) {
     (answer.status().as_u16(), disposition, length, answer.bytes().await.unwrap().to_vec())
 }
 
-async fn upload(server: &Server, path: &str, content_type: &str, body: impl Into<Body>) -> (u16, Value) {
+pub(crate) async fn upload(
+    server: &Server,
+    path: &str,
+    content_type: &str,
+    body: impl Into<Body>,
+) -> (u16, Value) {
     let request = server.client.post(format!("{}{path}", server.url)).header("Content-Type", content_type);
     let answer = request.body(body).send().await.unwrap();
     let status = answer.status().as_u16();
     (status, answer.json().await.unwrap_or_default())
 }
 
-const FORM: &str = "multipart/form-data; boundary=XX";
+pub(crate) const FORM: &str = "multipart/form-data; boundary=XX";
 
-fn form(name: &str, content: &[u8]) -> Vec<u8> {
+pub(crate) fn form(name: &str, content: &[u8]) -> Vec<u8> {
     let head = format!(
         "--XX\r\nContent-Disposition: form-data; name=\"other\"\r\n\r\nx\r\n--XX\r\nContent-Disposition: form-data; \
          name=\"{name}\"; filename=\"../../logs.tar.gz\"\r\nContent-Type: application/octet-stream\r\n\r\n"

@@ -13,14 +13,19 @@ use serde_json::{Value, json};
 use crate::lab::{Database, Lab, Time, content, on_one_engine};
 use crate::openshift::{Site, version};
 
-on_one_engine![a_master_too_many, a_worker_where_nodes_choose_addresses, the_one_that_was_bootstrap];
+on_one_engine![
+    a_master_too_many,
+    a_worker_where_nodes_choose_addresses,
+    the_one_that_was_bootstrap,
+    a_second_host_of_a_single_node,
+];
 
-/// Four hosts of a cluster that differs from the usual one in this.
-async fn four_hosts(lab: &Lab, more: Value) -> (ClusterId, Vec<HostKey>) {
+/// So many hosts of a cluster that differs from the usual one in this.
+async fn hosts_of_cluster(lab: &Lab, count: u8, more: Value) -> (ClusterId, Vec<HostKey>) {
     let cluster = lab.cluster(more).await;
     let infra_env = lab.infra_env(Some(cluster.id)).await;
     let mut hosts = Vec::new();
-    for number in 1..=4 {
+    for number in 1..=count {
         let host = lab.host(infra_env.id).await;
         lab.report_all(host, number).await;
         hosts.push(host);
@@ -55,14 +60,14 @@ impl Lab {
     }
 }
 
-/// Three masters are installed, and nothing of the host that is out is in any file.
-fn without(files: &BTreeMap<String, String>, out: HostKey, name: &str) -> Value {
+/// So many masters are installed, and nothing of the host that is out is in any file.
+fn without(files: &BTreeMap<String, String>, masters: usize, out: HostKey, name: &str) -> Value {
     let config: Value = serde_json::from_str(&files["install-config.yaml"]).unwrap();
-    assert_eq!(config["controlPlane"]["replicas"], 3);
+    assert_eq!(config["controlPlane"]["replicas"], masters);
     assert_eq!(config["compute"][0]["replicas"], 0);
     let own = files.keys().filter(|name| name.starts_with("master-") || name.starts_with("worker-"));
     let own: Vec<_> = own.collect();
-    assert!(own.len() == 3 && own.iter().all(|name| name.starts_with("master-")), "{own:?}");
+    assert!(own.len() == masters && own.iter().all(|name| name.starts_with("master-")), "{own:?}");
     let id = out.host_id.to_string();
     for (file, text) in files {
         assert!(!text.contains(name) && !text.contains(&id) && !file.contains(&id), "{name} in {file}");
@@ -75,7 +80,7 @@ fn without(files: &BTreeMap<String, String>, out: HostKey, name: &str) -> Value 
 async fn a_master_too_many(database: Database) {
     let site = Site::new();
     let lab = Lab::generating(&database, Time::default(), site.generator()).await;
-    let (id, hosts) = four_hosts(&lab, bare_metal()).await;
+    let (id, hosts) = hosts_of_cluster(&lab, 4, bare_metal()).await;
     site.release(version(&lab.get_cluster(id).await), oci::OPENSHIFT_INSTALL).await;
     for host in &hosts {
         lab.give_role(*host, HostRole::Master).await;
@@ -83,7 +88,7 @@ async fn a_master_too_many(database: Database) {
     assert_eq!(lab.get_cluster(id).await.status, ClusterStatus::Insufficient);
     lab.service.hosts().disable(&lab.caller, hosts[0]).await.unwrap();
     assert_eq!(lab.get_cluster(id).await.status, ClusterStatus::Ready);
-    let config = without(&lab.rendered(id).await, hosts[0], "node-1");
+    let config = without(&lab.rendered(id).await, 3, hosts[0], "node-1");
     let listed = config["platform"]["baremetal"]["hosts"].as_array().unwrap();
     let names: Vec<_> = listed.iter().map(|host| host["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["node-2", "node-3", "node-4"]);
@@ -96,13 +101,13 @@ async fn a_worker_where_nodes_choose_addresses(database: Database) {
     let site = Site::new();
     let lab = Lab::generating(&database, Time::default(), site.generator()).await;
     let more = json!({"base_dns_domain": "example.com", "user_managed_networking": true});
-    let (id, hosts) = four_hosts(&lab, more).await;
+    let (id, hosts) = hosts_of_cluster(&lab, 4, more).await;
     site.release(version(&lab.get_cluster(id).await), oci::OPENSHIFT_INSTALL).await;
     lab.give_role(hosts[2], HostRole::Worker).await;
     lab.service.hosts().disable(&lab.caller, hosts[2]).await.unwrap();
     lab.until_cluster(id, "ready", |cluster| cluster.status == ClusterStatus::Ready).await;
     let files = lab.rendered(id).await;
-    let config = without(&files, hosts[2], "node-3");
+    let config = without(&files, 3, hosts[2], "node-3");
     assert_eq!(config["networking"]["machineNetwork"], json!([{"cidr": "192.168.126.0/24"}]));
     lab.stop().await;
 }
@@ -110,7 +115,7 @@ async fn a_worker_where_nodes_choose_addresses(database: Database) {
 async fn the_one_that_was_bootstrap(database: Database) {
     let site = Site::new();
     let lab = Lab::generating(&database, Time::default(), site.generator()).await;
-    let (id, hosts) = four_hosts(&lab, bare_metal()).await;
+    let (id, hosts) = hosts_of_cluster(&lab, 4, bare_metal()).await;
     let ready = |cluster: &assisted_wire::cluster::Cluster| cluster.status == ClusterStatus::Ready;
     lab.until_cluster(id, "ready", ready).await;
     // There is no release: nothing comes of it, but a bootstrap host is chosen.
@@ -132,7 +137,7 @@ async fn the_one_that_was_bootstrap(database: Database) {
     assert!(!disabled.bootstrap);
     lab.until_cluster(id, "ready with the others", ready).await;
     site.release(version(&lab.get_cluster(id).await), oci::OPENSHIFT_INSTALL).await;
-    without(&lab.rendered(id).await, was, &name);
+    without(&lab.rendered(id).await, 3, was, &name);
 
     lab.pass(1);
     let begun = lab.install(id).await.hosts.unwrap();
@@ -142,5 +147,39 @@ async fn the_one_that_was_bootstrap(database: Database) {
     assert_eq!(done.status, Some(InstallationPreparationStatus::Success), "{}", done.reason);
     let own = format!("master-{}.ign", was.host_id);
     assert!(!lab.file_names(id).await.contains(&own));
+    lab.stop().await;
+}
+
+/// Each host of such a cluster is its bootstrap host until it is taken out.
+async fn a_second_host_of_a_single_node(database: Database) {
+    let site = Site::new();
+    let lab = Lab::generating(&database, Time::default(), site.generator()).await;
+    let more = json!({
+        "control_plane_count": 1, "high_availability_mode": "None", "base_dns_domain": "example.com",
+    });
+    let (id, hosts) = hosts_of_cluster(&lab, 2, more).await;
+    site.release(version(&lab.get_cluster(id).await), oci::OPENSHIFT_INSTALL).await;
+    let too_many = |cluster: &assisted_wire::cluster::Cluster| cluster.status == ClusterStatus::Insufficient;
+    lab.until_cluster(id, "insufficient with two", too_many).await;
+    let disabled = lab.service.hosts().disable(&lab.caller, hosts[0]).await.unwrap();
+    assert!(!disabled.bootstrap);
+    lab.until_cluster(id, "ready with one", |cluster| cluster.status == ClusterStatus::Ready).await;
+
+    let files = lab.rendered(id).await;
+    let config = without(&files, 1, hosts[0], "node-1");
+    let disk = config["bootstrapInPlace"]["installationDisk"].as_str();
+    assert!(disk.is_some_and(|disk| disk.starts_with("/dev/")), "{config}");
+    // The node goes by its own address.
+    let bootstrap = &files["bootstrap.ign"];
+    assert!(bootstrap.contains("192.168.126.12") && !bootstrap.contains("192.168.126.11"), "{bootstrap}");
+
+    let begun = lab.install(id).await.hosts.unwrap();
+    let bootstrap: Vec<_> = begun.iter().filter(|host| host.bootstrap).map(|host| host.id).collect();
+    assert_eq!(bootstrap, [hosts[1].host_id]);
+    let done = lab.prepared(id).await.last_installation_preparation.unwrap();
+    assert_eq!(done.status, Some(InstallationPreparationStatus::Success), "{}", done.reason);
+    let names = lab.file_names(id).await;
+    let of = |host: HostKey| names.contains(&format!("master-{}.ign", host.host_id));
+    assert!(of(hosts[1]) && !of(hosts[0]), "{names:?}");
     lab.stop().await;
 }
