@@ -450,7 +450,7 @@ async fn an_image_is_served_while_its_base_arrives() {
     assert_eq!(get(&server, "/health", &[]).await.status, 503);
     state(&server, "arriving").await;
     let url = server.url(&format!("/byid/{ID}/4.18/x86_64/full.iso"));
-    let mut response = crate::client::client().get(&url).send().await.unwrap();
+    let mut response = client().get(&url).send().await.unwrap();
     assert_eq!(response.content_length(), Some(Iso::x86_64().bytes.len() as u64));
     let mut body = Vec::new();
     // All but what is held back arrives while the rest is not there yet.
@@ -474,7 +474,7 @@ async fn an_image_whose_base_turns_out_bad_never_ends_well() {
     let server = server(&source, &format!(r#","sha256":"{}""#, "00".repeat(32))).await;
     state(&server, "arriving").await;
     let url = server.url(&format!("/byid/{ID}/4.18/x86_64/full.iso"));
-    let response = crate::client::client().get(&url).send().await.unwrap();
+    let response = client().get(&url).send().await.unwrap();
     assert_eq!(response.status(), 200);
     gate.send_replace(usize::MAX);
     assert!(response.bytes().await.is_err());
