@@ -15,6 +15,9 @@ use crate::network;
 /// QEMU's program for the one architecture that the lab knows.
 const QEMU: &str = "qemu-system-x86_64";
 
+/// What KVM is asked through.
+const DEVICE: &str = "/dev/kvm";
+
 /// Names the program to run in place of [`QEMU`].
 const PROGRAM: &str = "ASSISTED_LAB_QEMU";
 
@@ -25,6 +28,8 @@ const ACCELERATOR: &str = "ASSISTED_LAB_ACCELERATOR";
 #[derive(Debug)]
 pub struct Hypervisor {
     program: OsString,
+    /// Without it the usual program has no KVM.
+    device: PathBuf,
     /// The accelerator that somebody has asked for.
     asked: Option<Accelerator>,
     /// The folder where verdicts are kept.
@@ -59,7 +64,8 @@ impl Hypervisor {
 
     /// One that keeps its verdicts in a folder, and judges by an image.
     pub fn new(program: impl Into<OsString>, verdicts: Option<PathBuf>, image: Option<Image>) -> Self {
-        Self { program: program.into(), asked: None, verdicts, image, chosen: Mutex::new(None) }
+        let chosen = Mutex::new(None);
+        Self { program: program.into(), device: DEVICE.into(), asked: None, verdicts, image, chosen }
     }
 
     /// The accelerator of the next machine, and why it is that one. The first time on a computer KVM is tried, which may take
@@ -77,9 +83,9 @@ impl Hypervisor {
         let emulation = |why: &str| Verdict::new(Accelerator::Tcg, why.to_owned());
         // Another program than the usual one may know another way.
         if self.program == QEMU
-            && let Err(error) = File::options().read(true).write(true).open("/dev/kvm")
+            && let Err(error) = File::options().read(true).write(true).open(&self.device)
         {
-            return emulation(&format!("/dev/kvm: {error}"));
+            return emulation(&format!("{}: {error}", self.device.display()));
         }
         let Some((image, dir)) = self.image.as_ref().zip(self.verdicts.as_ref()) else {
             return emulation("the lab image is not there, by which KVM is judged");
@@ -167,6 +173,25 @@ mod tests {
         let hypervisor = here(Some(Accelerator::Kvm));
         assert!(!hypervisor.condemn_kvm("it failed"));
         assert_eq!(hypervisor.verdict(|_| ()).accelerator, Accelerator::Kvm);
+    }
+
+    #[test]
+    fn a_computer_without_kvm_emulates_and_tries_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let device = dir.path().join("kvm");
+        let of = |device: &Path| {
+            let hypervisor = Hypervisor {
+                device: device.to_owned(),
+                ..Hypervisor::new(QEMU, Some(dir.path().into()), None)
+            };
+            hypervisor.verdict(|told| panic!("{told}"))
+        };
+        let verdict = of(&device);
+        assert_eq!(verdict.accelerator, Accelerator::Tcg);
+        assert!(verdict.why.starts_with(&format!("{}: No such file", device.display())), "{verdict:?}");
+        // One that is there is no reason.
+        std::fs::write(&device, "").unwrap();
+        assert!(of(&device).why.contains("the lab image"), "{:?}", of(&device));
     }
 
     #[test]

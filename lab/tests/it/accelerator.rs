@@ -80,6 +80,23 @@ fn kvm_that_fails_in_the_boot_loader_is_not_used_and_tried_once() {
 }
 
 #[test]
+fn kvm_that_fails_on_uefi_alone_is_not_used() {
+    let dir = tempfile::tempdir().unwrap();
+    broken(dir.path(), &json!("never"));
+    // Any line: the first one comes with the boot loader.
+    std::fs::write(dir.path().join("qemu.trial-uefi.at"), json!({"console": "\n"}).to_string()).unwrap();
+    let hypervisor = hypervisor(dir.path());
+    let verdict = hypervisor.verdict(|_| ());
+    assert_eq!(verdict.accelerator, Accelerator::Tcg, "{verdict:?}");
+    for part in ["trial-uefi stopped before", "internal error"] {
+        assert!(verdict.why.contains(part), "no {part:?} in {verdict:?}");
+    }
+    let consoles = hypervisor.kept_in().unwrap().with_extension("");
+    let console = std::fs::read(consoles.join("uefi/console.log")).unwrap();
+    assert!(console.contains(&b'\n'), "{}", String::from_utf8_lossy(&console));
+}
+
+#[test]
 fn a_machine_whose_kvm_fails_after_the_boot_loader_starts_again_without_it_and_so_do_later_ones() {
     let dir = tempfile::tempdir().unwrap();
     let hypervisor = trusted(dir.path(), dir.path().join("verdicts"), &json!({"console": INITRAMFS}));

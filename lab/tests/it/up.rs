@@ -11,6 +11,9 @@ use crate::support::{INSTALLATION, console, has_node, output, text};
 /// How long the lab may take to refuse: it begins nothing before.
 const REFUSAL: Duration = Duration::from_secs(60);
 
+/// A minute, what the lab does before, and what it takes down.
+const ENDED: Duration = Duration::from_secs(10 * 60);
+
 fn lab(dir: &Path, words: &[&str], limit: Duration) -> Output {
     let mut command = Command::new(built("assisted-lab").unwrap());
     output(command.args(words).args(["--dir", text(dir)]), limit)
@@ -40,6 +43,26 @@ fn everything_a_control_plane_of_three_is_installed_from_a_minimal_image_with_fi
     {
         assert!(told.contains(line), "no {line:?} in:\n{told}");
     }
+}
+
+#[test]
+fn everything_a_lab_that_nobody_goes_on_with_ends_at_its_limit() {
+    let dir = tempfile::tempdir().unwrap();
+    let up = lab(dir.path(), &["up", "--once", "--namespaces", "--by-hand", "--limit", "1"], ENDED);
+    let (told, said) = (String::from_utf8_lossy(&up.stdout), String::from_utf8_lossy(&up.stderr));
+    assert_eq!(up.status.code(), Some(1), "{told}\n{said}");
+    // What did not come, and where to look.
+    let late = said.lines().find_map(|line| line.strip_prefix("assisted-lab: the image "));
+    let parts = late.and_then(|late| late.split_once(" did not come within "));
+    let (what, look) = parts.unwrap_or_else(|| panic!("{told}\n{said}"));
+    assert!(Path::new(what).starts_with(dir.path()), "{what}");
+    let log = dir.path().join("service.log");
+    assert!(look.contains(&format!(" s; its traces are in {}", log.display())), "{look}");
+    assert!(std::fs::metadata(&log).unwrap().len() > 0);
+    // It has taken itself down.
+    let status = lab(dir.path(), &["status"], REFUSAL);
+    let said = String::from_utf8_lossy(&status.stderr);
+    assert!(!status.status.success() && said.contains("there is no lab"), "{said}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! QEMU as it is on a computer whose KVM fails in the middle: it looks like the real one, and emulates what it is asked to run
 //! by KVM up to a point. Then it holds the machine and reports what QEMU reports of an instruction that KVM can't run.
 //!
-//! It is called by a link with a name of its own; where it fails stands in a file of that name that ends in `.at`.
+//! It is called by a link with a name of its own; where it fails stands in a file of that name that ends in `.at`, and for a machine
+//! that fails elsewhere in one that ends in `.MACHINE.at`.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -38,6 +39,8 @@ const HOLD: &str = "hold";
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum At {
+    /// Nowhere.
+    Never,
     /// When this stands on the console.
     Console(String),
     /// When its first disk takes so many bytes.
@@ -58,13 +61,18 @@ fn run() -> io::Result<ExitCode> {
     let mut words = std::env::args_os();
     let own = PathBuf::from(words.next().unwrap_or_default());
     let mut words: Vec<_> = words.collect();
-    let pid = own.with_extension(format!("{}.pid", name_of(&words)));
+    let machine = name_of(&words);
+    let pid = own.with_extension(format!("{machine}.pid"));
     await_end(&pid);
     let Some(kvm) = words.windows(KVM.len()).position(|four| four == KVM) else {
         return Err(Command::new(QEMU).args(words).exec());
     };
     words.splice(kvm..kvm + KVM.len(), EMULATION.map(OsString::from));
-    let at: At = serde_json::from_slice(&std::fs::read(own.with_extension("at"))?)?;
+    let mut at = own.with_extension(format!("{machine}.at"));
+    if !at.exists() {
+        at = own.with_extension("at");
+    }
+    let at: At = serde_json::from_slice(&std::fs::read(at)?)?;
     let monitor = Monitor::between(&mut words)?;
     let disk = file_of(&words, "id=disk0,");
     let mut command = Command::new("setpriv");
