@@ -1,6 +1,7 @@
 //! What the service refuses to start with: each refusal names what is wrong, and what would be right.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -207,6 +208,43 @@ fn who_sends_hosts_where_nobody_listens_is_told_once() {
             |line: &&str| line.contains("WARN") && line.contains("ASSISTED_ALLOW_UNAUTHENTICATED");
         assert!(lines.iter().all(is_warning), "{lines:?}");
     }
+}
+
+#[test]
+fn where_hosts_can_speak_for_each_other_it_is_told() {
+    let told =
+        "AGENT_TOKENS_UNSCOPED is on: whoever has the token of one discovery image can read and report";
+    for (unscoped, times) in [("true", 1), ("false", 0)] {
+        let settings = [("AUTH_TYPE", "users"), ("AGENT_TOKENS_UNSCOPED", unscoped)];
+        let log = Service::start_with_env(&settings).log();
+        let lines: Vec<_> = log.lines().filter(|line| line.contains(told)).collect();
+        assert_eq!(lines.len(), times, "{log}");
+        assert!(lines.iter().all(|line| line.contains("WARN")), "{lines:?}");
+    }
+
+    let service = Service::start();
+    let (_, infra_env) = service.cluster("hosts");
+    let registers = |number: u32, key: &str| {
+        let body = format!(r#"{{"host_id":"11111111-2222-3333-4444-{number:012}"}}"#);
+        let address = service.url.strip_prefix("http://").unwrap();
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(
+            stream,
+            "POST /api/assisted-install/v2/infra-envs/{infra_env}/hosts HTTP/1.1\r\nHost: {address}\r\n{key}\
+             Connection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
+        let log = service.log();
+        let told = log.lines().filter(|line| line.contains("an agent without a key of its own registers"));
+        told.filter(|line| line.contains("WARN")).count()
+    };
+    assert_eq!(registers(1, &format!("X-Host-Key: {}\r\n", "a1".repeat(32))), 0);
+    // However many there are.
+    assert_eq!((registers(2, ""), registers(3, "")), (1, 1));
 }
 
 #[test]

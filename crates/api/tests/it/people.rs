@@ -1,6 +1,7 @@
 //! People who log in: every operation × every role × whose the object is, the routes below `/auth`, browsers.
 
 use assisted_config::{AuthType, Settings};
+use assisted_service::Caller;
 use assisted_wire::operation::{self, Location, Operation, Role, Scheme};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -165,7 +166,7 @@ async fn roles_and_owners() {
         let reads = operation.method == operation::Method::Get;
         let bad = operate(&people, operation, &ids, "asst_nonsense").await;
         assert_eq!(bad.0, 401, "{name} {}", bad.1);
-        // Those that end the object would leave nothing to walk with.
+        // Those that end the object would leave nothing to walk with: they have a test of their own.
         if operation.method == operation::Method::Delete && owned {
             continue;
         }
@@ -218,6 +219,62 @@ async fn roles_and_owners() {
     assert!(people.ask(Method::GET, &path, &vic, None).await.1.get("download_url").is_none());
     let path = format!("/v2/infra-envs/{infra_env}/downloads/files?file_name=discovery.ign");
     assert_eq!(people.ask(Method::GET, &path, &vic, None).await.0, 403);
+    people.server.stop().await;
+}
+
+/// What ends an object, for each of five people, each time with an object of its own.
+#[tokio::test]
+async fn objects_are_ended_by_their_owners_and_by_administrators() {
+    let people = UserStore::new().await;
+    let ann = people.add("ann", "editor", "blue").await;
+    let bob = people.add("bob", "editor", "blue").await;
+    let eve = people.add("eve", "editor", "red").await;
+    let vic = people.add("vic", "viewer", "blue").await;
+    let owned = |operation: &&Operation| {
+        let of_objects = operation.path.contains("{cluster_id}") || operation.path.contains("{infra_env_id}");
+        operation.method == operation::Method::Delete && of_objects
+    };
+    let mut walked = 0;
+    for operation in operation::all().filter(owned) {
+        for (who, token) in
+            [("root", &people.root), ("ann", &ann), ("bob", &bob), ("eve", &eve), ("vic", &vic)]
+        {
+            let name = format!("anns-{walked}");
+            let (cluster, infra_env) =
+                (people.cluster(&ann, &name).await, people.infra_env(&ann, &name).await);
+            let host = Uuid::new_v4().to_string();
+            if operation.path.contains("{host_id}") {
+                let new = serde_json::from_value(json!({"host_id": host})).unwrap();
+                let caller = Caller::admin(Uuid::new_v4());
+                let hosts = people.server.service.hosts();
+                Box::pin(hosts.register(&caller, infra_env.parse().unwrap(), new)).await.unwrap();
+            }
+            let ids = [
+                ("cluster_id", cluster.as_str()),
+                ("infra_env_id", infra_env.as_str()),
+                ("host_id", host.as_str()),
+            ];
+            let (status, body) = operate(&people, operation, &ids, token).await;
+            let told = format!("{} {who} {status} {body}", operation.name);
+            let forbidden =
+                status == 403 && body["message"].as_str().is_some_and(|text| text.contains("Unauthorized"));
+            let hidden = status == 404 && body["reason"] == "Object Not Found";
+            let expected = (matches!(who, "bob" | "vic"), who == "eve");
+            assert_eq!((forbidden, hidden), expected, "{told}");
+            walked += 1;
+            // Others of these change an object, or want to be told what of it.
+            let Some((_, last)) = operation.path.rsplit_once('/') else { continue };
+            if last.starts_with('{') {
+                let path = ids.iter().fold(operation.path.to_owned(), |path, (name, id)| {
+                    path.replace(&format!("{{{name}}}"), id)
+                });
+                let left = people.ask(Method::GET, &path, &ann, None).await.0;
+                let may = matches!(who, "root" | "ann");
+                assert_eq!((status == 204, left), (may, if may { 404 } else { 200 }), "{told}");
+            }
+        }
+    }
+    assert!(walked >= 5 * 5, "{walked}");
     people.server.stop().await;
 }
 

@@ -80,6 +80,11 @@ pub fn majority_groups(facts: &Facts) -> String {
 
 /// The groups of a cluster's hosts.
 pub fn groups(facts: &Facts) -> MajorityGroups {
+    counted_groups(facts).0
+}
+
+/// The same, with the steps that the search for them took.
+fn counted_groups(facts: &Facts) -> (MajorityGroups, usize) {
     let mut hosts: Vec<_> = facts.hosts.iter().collect();
     hosts.sort_by_key(|host| host.record.host.id);
     let ids: Vec<HostId> = hosts.iter().map(|host| host.record.host.id).collect();
@@ -102,8 +107,11 @@ pub fn groups(facts: &Facts) -> MajorityGroups {
     let minimum = if is_fenced(facts) { 2 } else { 3 };
     // Hosts can make up networks: all graphs share the steps, but each gets enough for a network that is as it should be.
     let steps = (STEPS / (members.len() + 2)).max(2 * ids.len());
-    let of_graph = |graph: &Graph| {
-        let group = largest_clique(graph, steps);
+    let mut taken = 0;
+    let mut of_graph = |graph: &Graph| {
+        let mut left = steps;
+        let group = largest_clique(graph, &mut left);
+        taken += steps - left;
         if group.len() < minimum { Vec::new() } else { group.into_iter().map(|place| ids[place]).collect() }
     };
     // A group takes that many hosts with an address in the network.
@@ -121,7 +129,9 @@ pub fn groups(facts: &Facts) -> MajorityGroups {
     for (stack, name) in [(IpStack::V4, "IPv4"), (IpStack::V6, "IPv6")] {
         majority_groups.insert(name.to_owned(), of_graph(&route_graph(&links, &own, stack)));
     }
-    MajorityGroups { majority_groups, l3_connected_addresses: connected_addresses(&links, &ids) }
+    let groups =
+        MajorityGroups { majority_groups, l3_connected_addresses: connected_addresses(&links, &ids) };
+    (groups, taken)
 }
 
 /// What a host found out about the hosts of the cluster, whose ids are sorted as those of its report are.
@@ -238,6 +248,8 @@ fn connected_addresses(links: &[Vec<Link<'_>>], ids: &[HostId]) -> BTreeMap<Host
 mod tests {
     use std::sync::Arc;
 
+    use assisted_wire::inventory::Interface;
+
     use super::*;
     use crate::validation::testing;
 
@@ -274,6 +286,45 @@ mod tests {
         assert_eq!(members(&facts, "10.0.0.0/24"), [1, 2, 3]);
         assert_eq!(members(&facts, "IPv4"), [1, 2, 3]);
         assert_eq!(members(&facts, "IPv6"), Vec::<usize>::new());
+    }
+
+    /// As many addresses as are kept of a host, each in a network of its own: three hosts make up the same ones.
+    #[test]
+    fn networks_that_hosts_make_up_share_the_steps() {
+        const NETWORKS: usize = 2_048;
+        let mut facts = testing::facts(3);
+        for number in 1..=3 {
+            let address = |host: usize, network: usize| format!("fd00:0:0:{network:x}::{host}");
+            let addresses = (0..NETWORKS).map(|network| format!("{}/64", address(number, network))).collect();
+            let remote = |host: usize| {
+                // No more are read of one kind than half of them.
+                let found = |networks: std::ops::Range<usize>| -> Vec<_> {
+                    let found = |network| serde_json::json!({"successful": true, "remote_ip_address": address(host, network)});
+                    networks.map(found).collect()
+                };
+                serde_json::json!({
+                    "host_id": testing::host_id(host),
+                    "l2_connectivity": found(0..NETWORKS / 2),
+                    "l3_connectivity": found(NETWORKS / 2..NETWORKS),
+                })
+            };
+            let others: Vec<_> = (1..=3).filter(|other| *other != number).map(remote).collect();
+            let report = serde_json::json!({"remote_hosts": others});
+            let host = &mut facts.hosts[number - 1];
+            let interface = Interface { ipv6_addresses: Some(addresses), ..Interface::default() };
+            let inventory =
+                testing::inventory().with(|inventory| inventory.interfaces = Some(vec![interface]));
+            host.inventory = Some(Arc::new(inventory.build()));
+            host.put_report(ReportKind::Connectivity, report.to_string().into());
+        }
+        let (groups, taken) = counted_groups(&facts);
+        for network in [0, NETWORKS / 2, NETWORKS - 1] {
+            let name =
+                IpNet::new(format!("fd00:0:0:{network:x}::").parse().unwrap(), 64).unwrap().to_string();
+            assert!((1..=3).all(|number| groups.contains(&name, testing::host_id(number))), "{name}");
+        }
+        // A step for each host of each network, and none for what is no group.
+        assert_eq!(taken, 3 * NETWORKS);
     }
 
     #[test]

@@ -97,8 +97,9 @@ impl Graph {
 
 /// The nodes of the largest group, ascending; of several the one with the lowest nodes. Empty without any edge.
 ///
-/// `steps`: how long to search at the most; each step passes over the nodes' bits once for each node that is left.
-pub(super) fn largest_clique(graph: &Graph, steps: usize) -> Vec<usize> {
+/// `steps`: how long to search at the most, of which is left what was not needed; each step passes over the nodes' bits once for each
+/// node that is left.
+pub(super) fn largest_clique(graph: &Graph, steps: &mut usize) -> Vec<usize> {
     let count = graph.neighbours.len();
     let mut candidates = Nodes::empty(count);
     (0..count).filter(|node| graph.neighbours[*node].len() > 0).for_each(|node| candidates.add(node));
@@ -110,7 +111,7 @@ pub(super) fn largest_clique(graph: &Graph, steps: usize) -> Vec<usize> {
 struct Search<'g> {
     graph: &'g Graph,
     best: Vec<usize>,
-    steps: usize,
+    steps: &'g mut usize,
 }
 
 impl Search<'_> {
@@ -119,10 +120,10 @@ impl Search<'_> {
     fn extend(&mut self, group: &mut Vec<usize>, mut candidates: Nodes) {
         let depth = group.len();
         while let Some(node) = candidates.first() {
-            if self.steps == 0 || group.len() + self.bound(&candidates) <= self.best.len() {
+            if *self.steps == 0 || group.len() + self.bound(&candidates) <= self.best.len() {
                 break;
             }
-            self.steps -= 1;
+            *self.steps -= 1;
             candidates.remove(node);
             let joined = candidates.and(&self.graph.neighbours[node]);
             if joined == candidates {
@@ -164,7 +165,7 @@ mod tests {
     use super::*;
 
     fn largest_clique(graph: &Graph) -> Vec<usize> {
-        super::largest_clique(graph, 20_000)
+        super::largest_clique(graph, &mut 20_000)
     }
 
     fn graph(count: usize, edges: &[(usize, usize)]) -> Graph {
