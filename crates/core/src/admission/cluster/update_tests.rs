@@ -354,7 +354,7 @@ fn refusals() {
     let nutanix = facts(&json!({"platform": {"type": "nutanix"}, "user_managed_networking": false}), 3, &[]);
     let ibm = facts(&json!({"openshift_version": "4.22.9-multi", "cpu_architecture": "s390x"}), 3, &[]);
     let mut ibm = ibm;
-    ibm.test_cluster().cpu_architecture = Some(assisted_wire::cluster_params::CpuArchitecture::S390x);
+    ibm.test_cluster().cpu_architecture = Some(CpuArchitecture::S390x);
     for (facts, body, text) in [
         (
             &usual,
