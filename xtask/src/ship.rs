@@ -147,6 +147,7 @@ impl Shipped {
         step("what packs them", &mut build(&["assisted-package"]))?;
         let mut command = tied(target_dir()?.join("debug/assisted-package"));
         command.current_dir(root()).arg(what).arg("--programs").arg(&to).args(["--lock", "Cargo.lock"]);
+        command.args(["--ui-lock", "ui/package-lock.json"]);
         let (revision, created) = (git(&["rev-parse", "HEAD"])?, git(&["log", "-1", "--format=%cI"])?);
         let dirty =
             if git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() { "" } else { "-dirty" };
