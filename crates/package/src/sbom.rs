@@ -1,4 +1,4 @@
-//! What is in a program: a list in SPDX 2.3, made of what Cargo says of the crates that are linked.
+//! What is in a program: a list in SPDX 2.3, made of what Cargo says of the crates that are linked, and npm of the web UI.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -6,18 +6,23 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use crate::digest;
+use crate::{digest, npm};
 
 /// Media type of such a list.
 pub const MEDIA_TYPE: &str = "application/spdx+json";
 
-/// What Cargo says.
+/// The crate that has the web UI in it.
+const UI: &str = "assisted-ui";
+
+/// What Cargo says, and npm.
 #[derive(Clone, Debug)]
 pub struct Crates {
     /// Answer of `cargo metadata --format-version 1 --filter-platform TRIPLE`.
     metadata: Value,
     /// Digests of the sources, by name and version.
     checksums: BTreeMap<(String, String), String>,
+    /// The packages that the web UI is made of.
+    ui: Vec<npm::Package>,
 }
 
 /// A list of what is in something.
@@ -33,11 +38,11 @@ pub struct Subject<'a> {
 }
 
 impl Crates {
-    /// Reads what Cargo says, and the file `Cargo.lock`.
+    /// Reads what Cargo says, the file `Cargo.lock`, and the file `package-lock.json` of the web UI.
     ///
     /// # Errors
-    /// It is not what Cargo writes.
-    pub fn read(metadata: &[u8], lock: &str) -> Result<Self> {
+    /// It is not what Cargo or npm writes.
+    pub fn read(metadata: &[u8], lock: &str, ui_lock: &str) -> Result<Self> {
         let metadata = serde_json::from_slice(metadata).context("cargo's metadata is no JSON")?;
         let lock: toml::Table = toml::from_str(lock).context("Cargo.lock is no TOML")?;
         let packages = lock.get("package").and_then(toml::Value::as_array).context("Cargo.lock is empty")?;
@@ -45,7 +50,7 @@ impl Crates {
             let text = |key: &str| Some(package.get(key)?.as_str()?.to_owned());
             Some(((text("name")?, text("version")?), text("checksum")?))
         });
-        Ok(Self { checksums: checksums.collect(), metadata })
+        Ok(Self { checksums: checksums.collect(), metadata, ui: npm::packages(ui_lock)? })
     }
 
     /// The list, in JSON; the same crates give the same bytes.
@@ -61,6 +66,9 @@ impl Crates {
         })];
         for package in &linked {
             packages.push(self.package(package)?);
+        }
+        if linked.iter().any(|package| package["name"] == UI) {
+            packages.extend(self.ui.iter().map(of_npm));
         }
         for (name, file) in subject.others {
             packages.push(json!({
@@ -139,6 +147,26 @@ impl Crates {
     }
 }
 
+/// A package of npm, as it is listed.
+fn of_npm(package: &npm::Package) -> Value {
+    let npm::Package { name, version, license, sha512 } = package;
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let mut listed = json!({
+        "SPDXID": format!("SPDXRef-npm-{}-{}", id(name), id(version)), "name": name, "versionInfo": version,
+        "filesAnalyzed": false, "licenseConcluded": "NOASSERTION",
+        "licenseDeclared": license.as_deref().unwrap_or("NOASSERTION"), "copyrightText": "NOASSERTION",
+        "downloadLocation": format!("https://registry.npmjs.org/{name}/-/{file}-{version}.tgz"),
+        "externalRefs": [{
+            "referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
+            "referenceLocator": format!("pkg:npm/{}@{version}", name.replace('@', "%40")),
+        }],
+    });
+    if let Some(sum) = sha512 {
+        listed["checksums"] = json!([{"algorithm": "SHA512", "checksumValue": sum}]);
+    }
+    listed
+}
+
 /// Whether a dependency is linked, and not only built or tested with.
 fn is_linked(dependency: &Value) -> bool {
     let kinds = dependency["dep_kinds"].as_array().into_iter().flatten();
@@ -162,20 +190,23 @@ mod tests {
     #[test]
     fn what_only_builds_or_tests_is_not_listed() {
         let package = |name: &str, source: Option<&str>| json!({"id": name, "name": name, "version": "1.0.0", "license": "MIT/Apache-2.0", "source": source});
+        let ui_lock =
+            r#"{"packages": {"node_modules/@ui/core": {"version": "18.0.0", "integrity": "sha512-AAH/"}}}"#;
         let on = |name: &str, kind: Option<&str>| json!({"pkg": name, "dep_kinds": [{"kind": kind}]});
         let registry = Some("registry");
         let metadata = json!({
             "packages": [
                 package("ours", None), package("linked", registry), package("below", registry), package("tests", registry),
+                package(UI, None),
             ],
             "resolve": {"nodes": [
                 {"id": "ours", "deps": [on("linked", None), on("tests", Some("dev"))]},
                 {"id": "linked", "deps": [on("below", None), on("tests", Some("build"))]},
-                {"id": "below", "deps": []}, {"id": "tests", "deps": []},
+                {"id": "below", "deps": []}, {"id": "tests", "deps": []}, {"id": UI, "deps": [on("below", None)]},
             ]},
         });
         let lock = "[[package]]\nname = \"linked\"\nversion = \"1.0.0\"\nchecksum = \"0815\"\n";
-        let crates = Crates::read(metadata.to_string().as_bytes(), lock).unwrap();
+        let crates = Crates::read(metadata.to_string().as_bytes(), lock, ui_lock).unwrap();
         let dir = tempfile::tempdir().unwrap();
         let other = dir.path().join("oc");
         std::fs::write(&other, "x").unwrap();
@@ -187,13 +218,22 @@ mod tests {
         let text = list("ours").unwrap();
         assert_eq!(text, list("ours").unwrap());
         let document: Value = serde_json::from_slice(&text).unwrap();
-        let names: Vec<_> = document["packages"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|package| package["name"].as_str().unwrap())
-            .collect();
-        assert_eq!(names, ["it", "below", "linked", "ours", "oc"]);
+        let names = |document: &Value| {
+            let packages = document["packages"].as_array().unwrap();
+            packages.iter().map(|package| package["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&document), ["it", "below", "linked", "ours", "oc"]);
+        // What has the web UI in it has what that is made of.
+        let with_ui: Value = serde_json::from_slice(&list(UI).unwrap()).unwrap();
+        assert_eq!(names(&with_ui), ["it", UI, "below", "@ui/core", "oc"]);
+        let core = &with_ui["packages"][3];
+        assert_eq!(
+            (&core["SPDXID"], &core["licenseDeclared"]),
+            (&json!("SPDXRef-npm--ui-core-18.0.0"), &json!("NOASSERTION"))
+        );
+        assert_eq!(core["downloadLocation"], "https://registry.npmjs.org/@ui/core/-/core-18.0.0.tgz");
+        assert_eq!(core["externalRefs"][0]["referenceLocator"], "pkg:npm/%40ui/core@18.0.0");
+        assert_eq!(core["checksums"][0]["checksumValue"], "0001ff");
         let linked = &document["packages"][2];
         assert_eq!(linked["licenseDeclared"], "MIT OR Apache-2.0");
         assert_eq!(linked["checksums"][0]["checksumValue"], "0815");

@@ -154,18 +154,9 @@ impl Machine {
 
     fn program(self, package: &str, profile: &str, tools: &Tools, target_dir: &Path) -> Result<PathBuf> {
         self.prepare(tools)?;
-        let (lower, upper) = (tools.triple.replace('-', "_"), tools.triple.replace('-', "_").to_uppercase());
-        let args = ["build", "--profile", profile, "--package", package, "--target", tools.triple];
-        let mut build = cargo(&args);
-        build
-            .env(format!("CARGO_TARGET_{upper}_LINKER"), tools.linker)
-            .env(format!("CC_{lower}"), tools.compiler)
-            .env(format!("AR_{lower}"), tools.archiver);
-        if !tools.flags.is_empty() {
-            build.env(format!("CARGO_TARGET_{upper}_RUSTFLAGS"), tools.flags);
-        }
-        step(&format!("{package} for {}", self.name()), &mut build)?;
-        Ok(target_dir.join(tools.triple).join(profile).join(package))
+        let place = Place::here(target_dir)?;
+        step(&format!("{package} for {}", self.name()), &mut tools.build(package, profile, &place))?;
+        Ok(place.program(package, profile, tools))
     }
 
     /// Installs what building takes: Debian's packages, Rust's library.
@@ -188,5 +179,159 @@ impl Machine {
             &format!("Rust's library for {}", self.name()),
             add.args(["target", "add", tools.triple]).current_dir(root()),
         )
+    }
+}
+
+impl Tools {
+    /// What builds a program of the workspace. Each build of a folder has the same flags: with others, all would be built anew.
+    fn build(&self, package: &str, profile: &str, place: &Place) -> Command {
+        let lower = self.triple.replace('-', "_");
+        let args = ["build", "--profile", profile, "--package", package, "--target", self.triple];
+        let flags: Vec<_> = self.flags.split_whitespace().map(str::to_owned).chain(place.renamed()).collect();
+        let mut build = cargo(&args);
+        build
+            .current_dir(&place.checkout)
+            .arg("--target-dir")
+            .arg(&place.target_dir)
+            .env("CARGO_HOME", &place.cargo_home)
+            .env(format!("CARGO_TARGET_{}_LINKER", lower.to_uppercase()), self.linker)
+            .env(format!("CC_{lower}"), self.compiler)
+            .env(format!("AR_{lower}"), self.archiver)
+            // Encoded, a flag may have spaces in it. Those of others don't count, since they would give another program.
+            .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
+            .env_remove("RUSTFLAGS");
+        build
+    }
+}
+
+/// The folders that a program is built of, and in.
+struct Place {
+    checkout: PathBuf,
+    cargo_home: PathBuf,
+    target_dir: PathBuf,
+}
+
+impl Place {
+    /// This checkout, and a folder to build into.
+    fn here(target_dir: &Path) -> Result<Self> {
+        let named = std::env::var_os("CARGO_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+        let cargo_home = named.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+        let cargo_home = cargo_home.context("there is no home for cargo: CARGO_HOME names one")?;
+        Ok(Self { checkout: root(), cargo_home, target_dir: target_dir.to_owned() })
+    }
+
+    fn program(&self, package: &str, profile: &str, tools: &Tools) -> PathBuf {
+        self.target_dir.join(tools.triple).join(profile).join(package)
+    }
+
+    /// Flags by which a program tells nothing of these folders, and is the same wherever they are. Where several of them fit a path, the
+    /// compiler takes the last.
+    fn renamed(&self) -> Vec<String> {
+        let mut folders =
+            [(&self.cargo_home, "/cargo"), (&self.checkout, "/assisted"), (&self.target_dir, "/target")];
+        folders.sort_by_key(|(folder, _)| folder.as_os_str().len());
+        let flag =
+            |(folder, name): &(&PathBuf, &str)| format!("--remap-path-prefix={}={name}", folder.display());
+        folders.iter().map(flag).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::run::{files, target_dir};
+
+    #[test]
+    fn the_folder_that_fits_best_is_named_last() {
+        let place = Place {
+            checkout: "/a".into(),
+            cargo_home: "/a/cargo".into(),
+            target_dir: "/a/folder of builds".into(),
+        };
+        let flags = [
+            "--remap-path-prefix=/a=/assisted",
+            "--remap-path-prefix=/a/cargo=/cargo",
+            "--remap-path-prefix=/a/folder of builds=/target",
+        ];
+        assert_eq!(place.renamed(), flags);
+    }
+
+    /// Copies the files below a folder, those in some folders apart.
+    fn copy(from: &Path, to: &Path, without: &[PathBuf]) {
+        for file in files(from, &|path| without.iter().all(|other| other != path)).unwrap() {
+            let copy = to.join(file.strip_prefix(from).unwrap());
+            fs::create_dir_all(copy.parent().unwrap()).unwrap();
+            fs::copy(&file, &copy).unwrap();
+        }
+    }
+
+    /// A copy of this checkout in a folder, with the web UI that is built, and with a home of cargo.
+    fn copied(dir: &Path, cargo_home: PathBuf) -> Place {
+        let (here, target) = (root(), target_dir().unwrap());
+        let place = Place { checkout: dir.join("checkout"), cargo_home, target_dir: dir.join("built") };
+        let without = [here.join(".git"), here.join("dist"), here.join("ui/node_modules"), target.clone()];
+        copy(&here, &place.checkout, &without);
+        fs::create_dir_all(&place.target_dir).unwrap();
+        // Cargo marks a folder that it has made by this, by which the UI in it is found.
+        fs::write(place.target_dir.join("CACHEDIR.TAG"), "").unwrap();
+        let ui = target.join("ui");
+        if ui.is_dir() {
+            copy(&ui, &place.target_dir.join("ui"), &[]);
+        }
+        place
+    }
+
+    /// Builds a program in a place, with settings for the profile.
+    fn built(
+        place: &Place,
+        package: &str,
+        profile: &str,
+        tools: &Tools,
+        settings: &[(&str, &str)],
+    ) -> Vec<u8> {
+        let mut build = tools.build(package, profile, place);
+        step(package, build.envs(settings.iter().copied())).unwrap();
+        fs::read(place.program(package, profile, tools)).unwrap()
+    }
+
+    #[test]
+    fn everything_that_ships_is_the_same_wherever_it_is_built() {
+        let dir = target_dir().unwrap().join("tmp/two-checkouts");
+        drop(fs::remove_dir_all(&dir));
+        let own = Place::here(&dir).unwrap().cargo_home;
+        // Another home, with the same in it.
+        let home = dir.join("another/home");
+        fs::create_dir_all(&home).unwrap();
+        for entry in fs::read_dir(&own).unwrap() {
+            let entry = entry.unwrap();
+            symlink(entry.path(), home.join(entry.file_name())).unwrap();
+        }
+        let places = [copied(&dir.join("one"), own.clone()), copied(&dir.join("another"), home)];
+        // To optimise the service takes longer than all else here, and puts no paths into it.
+        let as_it_ships: &[(&str, &str)] = &[];
+        let lean: &[(&str, &str)] = &[
+            ("CARGO_PROFILE_RELEASE_LTO", "off"),
+            ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0"),
+            ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+        ];
+        let machine = Machine::X86_64;
+        for (package, profile, tools, settings) in [
+            ("assisted-host", "host", machine.tools(), as_it_ships),
+            ("assisted", "release", machine.service_tools(), lean),
+        ] {
+            machine.prepare(&tools).unwrap();
+            let [one, another] =
+                places.each_ref().map(|place| built(place, package, profile, &tools, settings));
+            assert!(one == another, "{package} is another one in {}", dir.display());
+            for told in [dir.clone(), own.join("registry")] {
+                let told = told.display().to_string();
+                let is_there = one.windows(told.len()).any(|part| part == told.as_bytes());
+                assert!(!is_there, "{package} tells of {told}");
+            }
+        }
+        fs::remove_dir_all(&dir).unwrap();
     }
 }

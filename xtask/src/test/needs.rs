@@ -54,7 +54,7 @@ pub const NEEDS: &[Needs] = &[
         "assisted-package",
         "podman, catatonit, skopeo, bubblewrap, docker-registry, bash-static, busybox-static, systemd, mmdebstrap, make, \
          etcd, Node, npm",
-        &[UI, PROGRAMS, HOST_PROGRAM, KUBERNETES, RELEASE_JUDGES],
+        &[PYTHON, UI, PROGRAMS, HOST_PROGRAM, KUBERNETES, RELEASE_JUDGES],
     ),
     of("assisted-controller", "etcd", &[KUBERNETES]),
     of("assisted-installer", "etcd", &[PROGRAMS, KUBERNETES]),

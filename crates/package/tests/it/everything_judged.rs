@@ -1,4 +1,5 @@
-//! What others say of what is shipped: cosign of the signatures of images, the Operator Framework of the bundle for OLM.
+//! What others say of what is shipped: cosign of the signatures of images, SPDX's own tools of the lists of what is in them, the Operator
+//! Framework of the bundle for OLM.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,12 +8,13 @@ use std::process::Command;
 use assisted_package::bundle;
 use assisted_package::image::Kind;
 use assisted_package::publish::{Access, publish};
+use assisted_package::release::lists;
 use assisted_package::signature::Signer;
-use assisted_testkit::{cosign, operator_verify};
+use assisted_testkit::{cosign, operator_verify, python};
 use serde_json::Value;
 
 use crate::run::World;
-use crate::world::{inputs, key};
+use crate::world::{crates, inputs, key};
 
 /// Runs a program; whether it succeeds, and what it writes.
 fn told(command: &mut Command) -> (bool, String) {
@@ -83,6 +85,27 @@ async fn cosign_takes_our_signatures_and_no_others() {
     put.send().await.unwrap().error_for_status().unwrap();
     let (good, text) = verify(&world, &own, &tag);
     assert!(!good && text.contains("invalid or missing digest in claim"), "{text}");
+}
+
+#[test]
+fn the_tools_of_spdx_take_the_lists_of_what_is_in_images() {
+    let dir = tempfile::tempdir().unwrap();
+    let (inputs, crates) = (inputs("registry.example.com", dir.path()), crates());
+    let program = python().unwrap_or_else(|error| panic!("{error}")).with_file_name("pyspdxtools");
+    let path = dir.path().join("list.spdx.json");
+    let judged = |list: &[u8]| {
+        fs::write(&path, list).unwrap();
+        told(Command::new(&program).arg("--infile").arg(&path))
+    };
+    let all = Kind::ALL.map(|kind| lists(&inputs, kind, &crates).unwrap().remove(0));
+    for list in &all {
+        assert_eq!(judged(list), (true, String::new()));
+    }
+    // They would say so.
+    let mut changed: Value = serde_json::from_slice(&all[0]).unwrap();
+    changed["packages"][1]["licenseDeclared"] = "Some-License-1.0".into();
+    let (good, text) = judged(changed.to_string().as_bytes());
+    assert!(!good && text.contains("Unrecognized license reference: Some-License-1.0"), "{text}");
 }
 
 /// What the Operator Framework has against a bundle, each in a line: errors and, of those that catalogues ask for, warnings.

@@ -1,31 +1,49 @@
 //! Images as they are made: the same from the same, with what they say of themselves, without anything that needs a base.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
-use assisted_oci::write_archive;
+use assisted_oci::{Index, write_archive};
 use assisted_package::image::Kind;
 use assisted_package::release::lists;
 use assisted_package::signature::Signer;
 use serde_json::Value;
 
-use crate::world::{crates, inputs, key, run};
+use crate::world::{MACHINE, crates, inputs, key, programs, root, run};
 
 #[test]
 fn the_same_programs_give_the_same_image() {
     let dir = tempfile::tempdir().unwrap();
-    let made = || inputs("registry.example.com", dir.path()).build(Kind::Agent).unwrap();
-    let (one, other) = (made(), made());
-    assert_eq!(one.manifest.digest, other.manifest.digest);
-    let archive = |index| {
+    let inputs = inputs("registry.example.com", dir.path());
+    let made = |kind| inputs.build(kind).unwrap();
+    let archive = |index: &Index| {
         let mut bytes = Vec::new();
         write_archive(index, "1", &mut bytes).unwrap();
         bytes
     };
-    assert!(archive(&one) == archive(&other));
-    let mut changed = inputs("registry.example.com", dir.path());
+    for kind in Kind::ALL {
+        let (one, other) = (made(kind), made(kind));
+        assert_eq!(one.manifest.digest, other.manifest.digest, "{kind:?}");
+        assert!(archive(&one) == archive(&other), "{kind:?}");
+    }
+    let mut changed = inputs.clone();
     changed.revision = "another".to_owned();
-    assert_ne!(changed.build(Kind::Agent).unwrap().manifest.digest, one.manifest.digest);
+    assert_ne!(changed.build(Kind::Agent).unwrap().manifest.digest, made(Kind::Agent).manifest.digest);
+}
+
+#[test]
+fn the_program_for_hosts_tells_nothing_of_where_it_was_built() {
+    let program = fs::read(programs().join(MACHINE).join("assisted-host")).unwrap();
+    let text = String::from_utf8_lossy(&program);
+    // Where libraries panic, which is the same wherever they were.
+    assert!(text.contains("/cargo/registry/src/"));
+    let home = || Some(std::env::home_dir()?.join(".cargo"));
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home).unwrap();
+    for folder in [home.join("registry"), root("").canonicalize().unwrap()] {
+        let folder = format!("{}/", folder.display());
+        assert!(!text.contains(&folder), "{folder}");
+    }
 }
 
 #[test]
@@ -69,7 +87,7 @@ fn a_program_that_needs_libraries_is_refused() {
 }
 
 #[test]
-fn each_crate_that_is_linked_is_listed() {
+fn each_crate_that_is_linked_is_listed_and_each_package_of_the_ui() {
     let dir = tempfile::tempdir().unwrap();
     let (inputs, crates) = (inputs("registry.example.com", dir.path()), crates());
     let names = |kind| {
@@ -78,12 +96,17 @@ fn each_crate_that_is_linked_is_listed() {
         let packages = document["packages"].as_array().unwrap().clone();
         for package in &packages {
             let ours = package["downloadLocation"] == "NOASSERTION";
+            let of_npm = package["SPDXID"].as_str().unwrap().starts_with("SPDXRef-npm-");
+            let digits = if of_npm { 128 } else { 64 };
             assert!(
-                ours || package["checksums"][0]["checksumValue"].as_str().unwrap().len() == 64,
+                ours || package["checksums"][0]["checksumValue"].as_str().unwrap().len() == digits,
                 "{package}"
             );
+            // This one is types alone, of which nothing is left in what a browser gets.
+            let without_license = package["name"] == "@openshift-assisted/types";
             assert!(
                 package["licenseDeclared"] != "NOASSERTION"
+                    || without_license
                     || package["SPDXID"].as_str().unwrap().contains("file"),
                 "{package}"
             );
@@ -102,6 +125,11 @@ fn each_crate_that_is_linked_is_listed() {
         ("rustls", true, true),
         ("proptest", false, false),
         ("assisted-testkit", false, false),
+        // The web UI, and what only builds and tests it.
+        ("react", true, false),
+        ("@patternfly/react-core", true, false),
+        ("vite", false, false),
+        ("playwright-core", false, false),
     ] {
         assert_eq!((has(&service, name), has(&agent, name)), (in_service, in_agent), "{name}");
     }

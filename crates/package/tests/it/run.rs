@@ -50,7 +50,7 @@ impl World {
         name
     }
 
-    fn host(&self) -> PodmanHost {
+    pub fn host(&self) -> PodmanHost {
         PodmanHost::new(&self.registry.name()).unwrap()
     }
 
@@ -62,16 +62,16 @@ impl World {
         answer.error_for_status().unwrap().bytes().await.unwrap().to_vec()
     }
 
-    async fn json(&self, path: &str) -> Value {
+    pub async fn json(&self, path: &str) -> Value {
         serde_json::from_slice(&self.ask(path).await).unwrap()
     }
 }
 
 /// How unprivileged containers are run here: groups that limit devices, and networks of their own, take rights that a test may not have.
-const RUN: &str = "podman run --cgroups=disabled --net=host";
+pub const RUN: &str = "podman run --cgroups=disabled --net=host";
 
 /// Runs a script to its end; what it wrote.
-fn output_of(host: &PodmanHost, script: &str) -> String {
+pub fn output_of(host: &PodmanHost, script: &str) -> String {
     let (done, told) = host.run(&format!("set -ex\n{script}"), LIMIT).unwrap();
     assert!(done, "{told}");
     told
@@ -99,32 +99,32 @@ async fn agent_and_installer_run_from_a_registry() {
         assert!(told.contains(expected), "{told}");
     }
     let index = world.inputs.build(Kind::Agent).unwrap();
-    what_is_in_it_is_attached(&world, &index.images[0].manifest.digest).await;
+    what_is_in_it_is_attached(&world, "agent", &index.images[0].manifest.digest).await;
     for digest in [&index.manifest.digest, &index.images[0].manifest.digest] {
-        its_signature_is_good(&world, digest).await;
+        its_signature_is_good(&world, "agent", digest).await;
     }
 }
 
 /// What is in an image is found by its digest.
-async fn what_is_in_it_is_attached(world: &World, digest: &str) {
-    let list = world.json(&format!("agent/manifests/{}", digest.replace(':', "-"))).await;
+pub async fn what_is_in_it_is_attached(world: &World, image: &str, digest: &str) {
+    let list = world.json(&format!("{image}/manifests/{}", digest.replace(':', "-"))).await;
     assert_eq!(list["manifests"][0]["artifactType"], "application/spdx+json");
     let of = |value: &Value| value.as_str().unwrap().to_owned();
-    let manifest = world.json(&format!("agent/manifests/{}", of(&list["manifests"][0]["digest"]))).await;
+    let manifest = world.json(&format!("{image}/manifests/{}", of(&list["manifests"][0]["digest"]))).await;
     assert_eq!(manifest["subject"]["digest"], digest);
-    let list = world.json(&format!("agent/blobs/{}", of(&manifest["layers"][0]["digest"]))).await;
+    let list = world.json(&format!("{image}/blobs/{}", of(&manifest["layers"][0]["digest"]))).await;
     assert_eq!(list["spdxVersion"], "SPDX-2.3");
 }
 
 /// A signature is where cosign looks for it, is of this image under this name, and is one to openssl.
-async fn its_signature_is_good(world: &World, digest: &str) {
-    let manifest = world.json(&format!("agent/manifests/{}.sig", digest.replace(':', "-"))).await;
+pub async fn its_signature_is_good(world: &World, image: &str, digest: &str) {
+    let manifest = world.json(&format!("{image}/manifests/{}.sig", digest.replace(':', "-"))).await;
     let layer = &manifest["layers"][0];
     assert_eq!(layer["mediaType"], "application/vnd.dev.cosign.simplesigning.v1+json");
-    let signed = world.ask(&format!("agent/blobs/{}", layer["digest"].as_str().unwrap())).await;
+    let signed = world.ask(&format!("{image}/blobs/{}", layer["digest"].as_str().unwrap())).await;
     let told: Value = serde_json::from_slice(&signed).unwrap();
     assert_eq!(told["critical"]["image"]["docker-manifest-digest"], digest);
-    let name = format!("{}/assisted/agent", world.registry.name());
+    let name = format!("{}/assisted/{image}", world.registry.name());
     assert_eq!(told["critical"]["identity"]["docker-reference"], name.as_str());
     let at = |name: &str| world.dir.path().join(name);
     fs::write(at("signed"), signed).unwrap();

@@ -82,17 +82,18 @@ pub fn inputs(registry: &str, libraries: &Path) -> Inputs {
     }
 }
 
-/// What Cargo says of the crates.
+/// What Cargo says of the crates, and npm of the web UI.
 pub fn crates() -> BTreeMap<String, Crates> {
     let triples =
         [(MACHINE, format!("{MACHINE}-unknown-linux-gnu")), (OTHER, format!("{OTHER}-unknown-linux-musl"))];
-    let lock = fs::read_to_string(root("Cargo.lock")).unwrap();
+    let [lock, ui_lock] =
+        ["Cargo.lock", "ui/package-lock.json"].map(|path| fs::read_to_string(root(path)).unwrap());
     let of = |triple: &str| {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.current_dir(root("")).args(["metadata", "--format-version", "1", "--locked", "--offline"]);
         let output = cargo.args(["--filter-platform", triple]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        Crates::read(&output.stdout, &lock).unwrap()
+        Crates::read(&output.stdout, &lock, &ui_lock).unwrap()
     };
     triples.iter().map(|(name, triple)| ((*name).to_owned(), of(triple))).collect()
 }
