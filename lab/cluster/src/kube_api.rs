@@ -77,11 +77,10 @@ impl Applier {
     pub async fn apply(&mut self, mut object: Value, fields: Fields) -> Result<()> {
         let (kind, objects) = self.objects(&object).await?;
         let status = object.as_object_mut().filter(|_| kind.has_status).and_then(|all| all.remove("status"));
-        let name = name(&object);
         let params = checked(PatchParams::apply(MANAGER).force(), fields);
-        objects.patch(&name, &params, &Patch::Apply(&object)).await?;
+        objects.patch(&name(&object), &params, &Patch::Apply(&object)).await?;
         match status {
-            Some(status) => write_status(&objects, &name, &status, fields).await,
+            Some(status) => write_status(&objects, &object, status, fields).await,
             None => Ok(()),
         }
     }
@@ -89,7 +88,7 @@ impl Applier {
     /// Writes the status of an object that is there.
     pub async fn apply_status(&mut self, object: &Value) -> Result<()> {
         let (_, objects) = self.objects(object).await?;
-        write_status(&objects, &name(object), &object["status"], Fields::Known).await
+        write_status(&objects, object, object["status"].clone(), Fields::Known).await
     }
 
     /// The kind of an object, and the objects of that kind beside it.
@@ -127,15 +126,19 @@ fn checked(params: PatchParams, fields: Fields) -> PatchParams {
     if fields == Fields::Known { params.validation_strict() } else { params }
 }
 
+/// Writes a status as a whole, with the fields that are null: a merge patch would drop those in lists, and some have to be there.
 async fn write_status(
     objects: &Api<DynamicObject>,
-    name: &str,
-    status: &Value,
+    object: &Value,
+    status: Value,
     fields: Fields,
 ) -> Result<()> {
-    let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
-    let status = json!({"status": status});
-    objects.patch_status(name, &checked(params, fields), &Patch::Merge(&status)).await?;
+    let name = name(object);
+    let status = json!({
+        "apiVersion": object["apiVersion"], "kind": object["kind"], "metadata": {"name": name}, "status": status,
+    });
+    let params = checked(PatchParams::apply(MANAGER).force(), fields);
+    objects.patch_status(&name, &params, &Patch::Apply(&status)).await?;
     Ok(())
 }
 
