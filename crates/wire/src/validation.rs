@@ -52,4 +52,15 @@ pub struct Validation {
     /// What to do about it.
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub remedy: String,
+    /// Where the service that answers has more about it: a path with a fragment, as in `href` of errors.
+    #[serde(default, skip_serializing_if = "crate::null::is_default")]
+    pub help: String,
+}
+
+/// Path of the page that has a section about each validation.
+pub const PAGE: &str = "/docs/troubleshooting";
+
+/// Address of the section about a validation, at the service that answers.
+pub fn help(id: &str) -> String {
+    format!("{PAGE}#{id}")
 }

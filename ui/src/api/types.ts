@@ -112,6 +112,8 @@ export interface Validation {
   measured?: string;
   required?: string;
   remedy?: string;
+  /** Address of the section about it. */
+  help: string;
 }
 
 export interface InfraEnv {

@@ -94,7 +94,7 @@ function Section({ title, showsGood, changes, ask }: SectionProps) {
                   {validation.message}{' '}
                   <small>
                     (
-                    <a href={`/docs/troubleshooting#${validation.id}`} target="_blank" rel="noreferrer">
+                    <a href={validation.help} target="_blank" rel="noreferrer">
                       {validation.id}
                     </a>
                     )

@@ -66,7 +66,7 @@ fn added_values() -> impl Iterator<Item = &'static str> {
 pub(super) const ADDITIONS: &[Addition] = &[
     Addition {
         what: "operation v2ListClusterValidations",
-        reason: "validations_info has no room for what was measured, what is required and what to do",
+        reason: "validations_info has no room for what was measured, what is required, what to do and where to read on",
     },
     Addition { what: "operation v2ListHostValidations", reason: "as for clusters" },
     Addition { what: "definition validation-list", reason: "what the two answer" },

@@ -11,6 +11,7 @@ pub use operations::operations;
 use std::fmt::Write;
 use std::sync::OnceLock;
 
+use assisted_wire::validation;
 use bytes::Bytes;
 
 use self::families::FAMILIES;
@@ -18,9 +19,6 @@ use self::statuses::STATUSES;
 
 /// Where the service serves the page about errors.
 const ERRORS: &str = "/docs/errors";
-
-/// Where it serves the page about symptoms and validations.
-const TROUBLESHOOTING: &str = "/docs/troubleshooting";
 
 /// What refusals of one kind have in common.
 #[derive(Debug)]
@@ -95,7 +93,7 @@ impl Pages {
         let made = |title, text: &str| html::page(title, text).into();
         match path {
             ERRORS => Some(self.errors.get_or_init(|| made("Errors of the API", &page())).clone()),
-            TROUBLESHOOTING => {
+            validation::PAGE => {
                 let text = include_str!("../../../../docs/troubleshooting.md");
                 Some(self.troubleshooting.get_or_init(|| made("Troubleshooting", text)).clone())
             }
@@ -108,6 +106,9 @@ impl Pages {
 mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
+
+    use assisted_wire::cluster::ClusterValidationId;
+    use assisted_wire::host::HostValidationId;
 
     use super::*;
 
@@ -197,8 +198,15 @@ mod tests {
         for family in all() {
             assert!(errors.contains(&format!("id=\"{}\"", family.id)), "{}", family.id);
         }
-        let validations = String::from_utf8(pages.at("/docs/troubleshooting").unwrap().to_vec()).unwrap();
-        assert!(validations.contains("id=\"has-min-memory\"") && validations.contains("<table>"));
+        let validations = String::from_utf8(pages.at(validation::PAGE).unwrap().to_vec()).unwrap();
+        assert!(validations.contains("<table>"));
+        let ids = HostValidationId::ALL.iter().map(|id| id.as_str());
+        let ids = ids.chain(ClusterValidationId::ALL.iter().map(|id| id.as_str()));
+        // The contract has these, and nothing evaluates them.
+        let never = ["ocs-requirements-satisfied", "release-domain-name-resolved-correctly"];
+        for id in ids.filter(|id| !never.contains(id)) {
+            assert!(validations.contains(&format!("<h3 id=\"{id}\">")), "{id}");
+        }
         assert!(pages.at("/docs/other").is_none());
     }
 }

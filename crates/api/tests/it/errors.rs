@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
+use crate::life::{HOST, register};
 use crate::server::Server;
 use crate::walk::{Asked, Found, ask_all};
 
@@ -54,6 +55,29 @@ async fn each_error_leads_to_a_page_that_explains_it() {
         let page = server.client.get(format!("{origin}/docs/errors")).send().await.unwrap();
         assert_eq!(page.headers()["content-type"], "text/html; charset=utf-8");
         assert!(page.text().await.unwrap().contains(&format!("<h3 id=\"{section}\">")), "{section}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn each_validation_leads_to_a_page_that_explains_it() {
+    let server = Server::start(Settings::default()).await;
+    let (cluster, infra_env) = register(&server).await;
+    let hosts = format!("/v2/infra-envs/{}/hosts", infra_env["id"].as_str().unwrap());
+    assert_eq!(server.call(Method::POST, &hosts, Some(json!({"host_id": HOST}))).await.0, 201);
+    let origin = server.url.trim_end_matches("/api/assisted-install");
+    let page = server.client.get(format!("{origin}/docs/troubleshooting")).send().await.unwrap();
+    let page = page.text().await.unwrap();
+    for path in [format!("/v2/clusters/{}", cluster["id"].as_str().unwrap()), format!("{hosts}/{HOST}")] {
+        let (status, found) = server.call(Method::GET, &format!("{path}/validations"), None).await;
+        assert_eq!(status, 200, "{found}");
+        let found = found.as_array().unwrap();
+        assert!(!found.is_empty(), "{path}");
+        for validation in found {
+            let id = validation["id"].as_str().unwrap();
+            assert_eq!(validation["help"], format!("/docs/troubleshooting#{id}"));
+            assert!(page.contains(&format!("<h3 id=\"{id}\">")), "{id}");
+        }
     }
     server.stop().await;
 }

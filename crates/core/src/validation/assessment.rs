@@ -6,7 +6,7 @@ use assisted_wire::operator::{MonitoredOperator, OperatorCreateParams, OperatorT
 use assisted_wire::operator_assessment::{
     OperatorAssessment, OperatorAssessmentList, OperatorHostAssessment,
 };
-use assisted_wire::validation::{Validation, ValidationStatus};
+use assisted_wire::validation::{Validation, ValidationStatus, help};
 
 use super::host::EvaluationError;
 use super::{Category, Scope, cluster, host};
@@ -132,6 +132,7 @@ fn unknown(operator: &Operator, error: &EvaluationError) -> Validation {
         measured: String::new(),
         required: String::new(),
         remedy: "Boot the host from a new discovery image, whose agent fits this service.".to_owned(),
+        help: help(operator.host.as_str()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assisted_wire::validation::{Validation, ValidationList};
+use assisted_wire::validation::{Validation, ValidationList, help};
 use serde::Serialize;
 
 use super::ids::{Category, ValidationId};
@@ -122,6 +122,7 @@ impl<I: ValidationId> Results<I> {
             measured: fact(&entry.outcome.facts.measured),
             required: fact(&entry.outcome.facts.required),
             remedy: fact(&entry.outcome.facts.remedy),
+            help: help(entry.id.text()),
         };
         ValidationList(self.by_category().into_values().flatten().map(explain).collect())
     }
@@ -270,8 +271,9 @@ mod tests {
             explained,
             serde_json::json!([
                 {"id": "has-min-memory", "category": "hardware", "status": "failure", "message": "little",
-                 "measured": "4", "required": "8", "remedy": "Add."},
-                {"id": "connected", "category": "network", "status": "success", "message": "a"},
+                 "measured": "4", "required": "8", "remedy": "Add.", "help": "/docs/troubleshooting#has-min-memory"},
+                {"id": "connected", "category": "network", "status": "success", "message": "a",
+                 "help": "/docs/troubleshooting#connected"},
             ])
         );
     }
