@@ -14,7 +14,7 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use crate::service::text;
+use crate::service::{on_terminal, text};
 
 const ID: &str = "0a1b2c3d-0000-4000-8000-000000000005";
 const VOLUME_ID: &str = "rhcos-418.94.1";
@@ -243,6 +243,30 @@ fn a_broken_download_goes_on_by_itself() {
     assert_eq!(server.served.requests.load(Ordering::SeqCst), 2);
     // What had arrived may have been less than what was sent before the break, but it was not all fetched again.
     assert!(server.served.sent.load(Ordering::SeqCst) < 2 * image.len() as u64);
+}
+
+#[test]
+fn a_download_has_a_bar_on_a_terminal_and_nowhere_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let image = image(dir.path());
+    let to = tempfile::tempdir().unwrap();
+    // What waits for a second attempt is drawn for a second.
+    let server = serve(image.clone(), "\"one\"", Some(1_000_000));
+    let mut terminal = on_terminal(&["--url", &server.url, "iso", "download", "demo", "--to", "a.iso"]);
+    let output = terminal.current_dir(to.path()).env_remove("HTTP_PROXY").output().unwrap();
+    let shown = text(&output.stdout);
+    assert!(output.status.success(), "{shown:?}");
+    let of_all = format!("/{} ", indicatif::HumanBytes(image.len() as u64));
+    assert!(shown.matches(&of_all).count() > 1, "{of_all:?} in {shown:?}");
+    assert!(shown.contains('█') && shown.contains('░') && shown.contains(" left"), "{shown:?}");
+    // It is gone at the end.
+    let last = shown.rsplit('\r').find(|line| line.contains("saved a.iso"));
+    assert!(last.is_some_and(|line| !line.contains('░')), "{shown:?}");
+    assert!(std::fs::read(to.path().join("a.iso")).unwrap() == image);
+
+    let server = serve(image, "\"one\"", Some(1_000_000));
+    let output = assisted(&server.url, to.path(), &["iso", "download", "demo", "--to", "b.iso"]);
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
 }
 
 fn parts(dir: &Path) -> [PathBuf; 2] {

@@ -9,7 +9,7 @@ use assisted_testkit::ManagementController;
 use serde_json::Value;
 
 use crate::images;
-use crate::service::{Service, text};
+use crate::service::{Service, on_terminal, text};
 
 /// Runs the command line with a configuration folder of its own, and something to read.
 fn run(home: &Path, url: &str, args: &[&str], typed: &str) -> Output {
@@ -67,11 +67,8 @@ fn a_machine_boots_the_image_of_an_infra_env() {
     assert_eq!((&rows[0]["name"], &rows[0]["power"]), (&"first".into(), &"On".into()), "{listed}");
     assert!(!listed.contains(ManagementController::PASSWORD), "{listed}");
     // On a terminal it shows that something goes on, and elsewhere it does not.
-    let command =
-        format!("{} --url {} machine power reset first", env!("CARGO_BIN_EXE_assisted"), service.url);
-    let mut terminal = Command::new("script");
-    terminal.args(["-qec", &command, "/dev/null"]).env("XDG_CONFIG_HOME", home.path()).stdin(Stdio::null());
-    let shown = text(&terminal.env("TERM", "xterm").output().unwrap().stdout);
+    let mut terminal = on_terminal(&["--url", &service.url, "machine", "power", "reset", "first"]);
+    let shown = text(&terminal.env("XDG_CONFIG_HOME", home.path()).output().unwrap().stdout);
     assert!(shown.contains("1 machines are at it") && shown.contains("first: "), "{shown:?}");
     let off = run(&["machine", "power", "off", "--all"], "");
     assert_eq!((text(&off.stdout).as_str(), text(&off.stderr).as_str()), ("first: off\n", ""), "{off:?}");

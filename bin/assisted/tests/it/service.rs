@@ -164,6 +164,15 @@ pub fn peak_memory_of(pid: u32) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
+/// The command line on a terminal of its own, which takes words as a shell does; what it shows there is its standard output.
+pub fn on_terminal(words: &[&str]) -> Command {
+    let command = [&[env!("CARGO_BIN_EXE_assisted")][..], words].concat().join(" ");
+    let mut terminal = Command::new("script");
+    terminal.args(["-qec", &command, "/dev/null"]).env("TERM", "xterm").env_remove("NO_COLOR");
+    terminal.stdin(Stdio::null());
+    terminal
+}
+
 /// Starts a command whose output can be read line by line.
 pub fn follow(command: &mut Command) -> (Following, impl Iterator<Item = String> + use<>) {
     let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::command_line::other_service;
-use crate::service::{Service, text};
+use crate::service::{Service, follow, on_terminal, text};
 
 /// Has simulated hosts discovered by a cluster, and installed.
 fn simulate(service: &Service, cluster: &str, infra_env: &str, more: &[&str]) -> Command {
@@ -60,6 +60,33 @@ fn an_installation_is_watched_to_its_end() {
     assert!(kubeconfig.contains("clusters:"), "{kubeconfig}");
     let shown = service.cli(&["cluster", "download", "demo", "kubeconfig", "--to", "-"]);
     assert_eq!(text(&shown.stdout), kubeconfig);
+}
+
+#[test]
+fn an_installation_is_waited_for() {
+    let service = Service::simulating();
+    let (cluster, infra_env) = service.cluster("demo");
+    let wait = ["cluster", "wait", "demo"];
+    let (script, mut read) = service.follow(&wait);
+    let (person, shown) = follow(&mut on_terminal(&[["--url", &service.url].as_slice(), &wait].concat()));
+    assert!(simulate(&service, &cluster, &infra_env, &[]).status().unwrap().success(), "{}", service.log());
+
+    // A script reads nothing, and is told of each change.
+    assert_eq!(read.next(), None);
+    let (code, told) = script.end();
+    assert_eq!(code, Some(0), "{told}");
+    for status in ["preparing-for-installation", "installing", "finalizing", "installed"] {
+        assert!(told.contains(&format!(" demo: {status}: ")), "{status} is missing: {told}");
+    }
+    assert!(!told.contains('█') && !told.contains('░'), "{told}");
+
+    // On a terminal there is a bar besides, which fills.
+    let shown = shown.collect::<Vec<_>>().join("\n");
+    assert_eq!(person.end(), (Some(0), String::new()), "{shown:?}");
+    assert!(shown.contains(" demo: installed: "), "{shown:?}");
+    assert!(shown.contains('█') && shown.contains('░') && shown.contains("   0 % "), "{shown:?}");
+    let further = (1..100).any(|percent| shown.contains(&format!(" {percent:>3} % ")));
+    assert!(further, "{shown:?}");
 }
 
 #[test]
