@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use assisted_testkit::AwsServer;
 
-use crate::service::{Service, text};
+use crate::service::{Service, on_terminal, text};
 
 #[test]
 fn a_cluster_lives_and_dies() {
@@ -282,6 +282,14 @@ fn colours_are_for_those_who_want_them() {
     }
     let json = service.json(&["cluster", "list", "--color", "always"]);
     assert_eq!(json[0]["name"], "demo");
+    // On a terminal nobody has to ask for them, and whoever sets NO_COLOR has none.
+    for (value, coloured) in [(None, true), (Some(""), true), (Some("1"), false)] {
+        let mut terminal = on_terminal(&["--url", &service.url, "cluster", "list"]);
+        terminal.envs(value.map(|value| ("NO_COLOR", value)));
+        let shown = text(&terminal.output().unwrap().stdout);
+        assert!(shown.contains("demo"), "{shown:?}");
+        assert_eq!(shown.contains("\u{1b}["), coloured, "{value:?}: {shown:?}");
+    }
 }
 
 #[test]

@@ -181,6 +181,27 @@ fn commands_that_nobody_types_here_exist() {
 }
 
 #[test]
+fn the_readme_is_a_page_with_one_picture_and_two_commands() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(
+        readme.lines().count() <= 60,
+        "{} lines: what is longer is a page of docs/",
+        readme.lines().count()
+    );
+    let pictures: Vec<_> = readme.split("![").skip(1).collect();
+    assert_eq!(pictures.len(), 1, "{pictures:?}");
+    let picture = pictures[0].split_once("](").unwrap().1.split_once(')').unwrap().0;
+    assert!(root().join(picture).is_file(), "{picture}");
+    let blocks = runnable("README.md", Needs::Everything);
+    let commands: Vec<_> = blocks
+        .iter()
+        .flat_map(Block::commands)
+        .map(|command| command.split('#').next().unwrap().trim())
+        .collect();
+    assert_eq!(commands, ["cargo xtask demo", "cargo xtask test"]);
+}
+
+#[test]
 fn the_readme_leads_to_a_kubeconfig() {
     // What it builds is found by what it says, and by nothing else.
     let mut session = Session::open(Network::Own, &[("PATH", &std::env::var("PATH").unwrap())]);
