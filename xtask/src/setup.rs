@@ -47,6 +47,7 @@ const PACKAGES: &[Package] = &[
     Package { name: "dnsmasq-base", present: || has_program("dnsmasq") },
     Package { name: "e2fsprogs", present: || has_program("mkfs.ext4") },
     Package { name: "fio", present: || has_program("fio") },
+    Package { name: "fish", present: || has_program("fish") },
     Package { name: "mount", present: || has_program("losetup") },
     Package { name: "nginx", present: || Path::new("/usr/sbin/nginx").is_file() },
     Package { name: "chrony", present: || has_program("chronyd") },
@@ -75,6 +76,7 @@ const PACKAGES: &[Package] = &[
         name: "syslinux-common",
         present: || Path::new("/usr/lib/syslinux/modules/bios/ldlinux.c32").is_file(),
     },
+    Package { name: "zsh", present: || has_program("zsh") },
 ];
 
 /// What the lab's image for image mode is made with beside them.

@@ -46,7 +46,7 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-lab", "", &[PROGRAMS]),
     as_root(
         "assisted",
-        "PostgreSQL, docker-registry, xorriso, bubblewrap, prometheus, e2fsprogs",
+        "PostgreSQL, docker-registry, xorriso, bubblewrap, prometheus, e2fsprogs, fish, zsh",
         &[PYTHON, PROGRAMS],
     ),
     as_root("assisted-host", "podman, bubblewrap, docker-registry, busybox-static, ignition, curl", &[]),

@@ -295,8 +295,18 @@ fn colours_are_for_those_who_want_them() {
 #[test]
 fn it_describes_itself() {
     let run = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_assisted")).args(args).output().unwrap();
-    assert!(text(&run(&["completion", "bash"]).stdout).contains("infra-env"));
     let dir = tempfile::tempdir().unwrap();
+    // Each shell reads its script without a word.
+    for shell in ["bash", "zsh", "fish"] {
+        let (file, script) = (dir.path().join(shell), text(&run(&["completion", shell]).stdout));
+        assert!(script.contains("infra-env"), "{shell}");
+        std::fs::write(&file, script).unwrap();
+        let mut reads = Command::new(shell);
+        let read = reads.arg("-n").arg(&file).env("HOME", dir.path()).stdin(Stdio::null()).output();
+        let read = read.expect("run `cargo xtask setup`");
+        let said = text(&[read.stdout, read.stderr].concat());
+        assert!(read.status.success() && said.is_empty(), "{shell}: {said}");
+    }
     assert!(run(&["man", dir.path().to_str().unwrap()]).status.success());
     assert!(dir.path().join("assisted-cluster-create.1").exists());
 }
