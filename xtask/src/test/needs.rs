@@ -46,7 +46,7 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-lab", "", &[PROGRAMS]),
     as_root(
         "assisted",
-        "PostgreSQL, docker-registry, xorriso, bubblewrap, prometheus, e2fsprogs, fish, zsh",
+        "PostgreSQL, docker-registry, xorriso, bubblewrap, prometheus, e2fsprogs, fish, zsh, curl, jq",
         &[PYTHON, PROGRAMS],
     ),
     as_root("assisted-host", "podman, bubblewrap, docker-registry, busybox-static, ignition, curl", &[]),

@@ -142,6 +142,7 @@ kubectl() { files "$@"; }
 apt() { files "$@"; }
 cat() { :; }
 cd() { [ -d "$ROOT/$1" ]; }
+clusterctl() { :; }
 cosign() { :; }
 curl() { :; }
 journalctl() { :; }
@@ -269,14 +270,33 @@ fn manifests_are_applied() {
 }
 
 #[test]
-fn the_first_hour_the_ways_and_the_recipes_begin() {
-    for (document, clusters) in [("docs/first-hour.md", 1), ("docs/ways.md", 2), ("docs/networking.md", 4)] {
+fn the_first_hour_and_the_recipes_begin() {
+    for (document, clusters) in [("docs/first-hour.md", 1), ("docs/networking.md", 4)] {
         let service = Service::start();
         let mut session = Session::open(Network::Shared, &[("ASSISTED_URL", &service.url)]);
-        copy_manifests(&session);
         follow(document, &mut session);
         assert_eq!(service.json(&["cluster", "list"]).as_array().unwrap().len(), clusters, "{document}");
     }
+}
+
+#[test]
+fn each_way_leads_to_a_kubeconfig() {
+    let service = Service::simulating();
+    let mut session = Session::open(Network::Shared, &[("ASSISTED_URL", &service.url)]);
+    copy_manifests(&session);
+    follow("docs/ways.md", &mut session);
+    let clusters = service.json(&["cluster", "list"]);
+    let status = |name: &str| {
+        let mut named = clusters.as_array().unwrap().iter().filter(|cluster| cluster["name"] == name);
+        named.next().map(|cluster| cluster["status"].as_str().unwrap().to_owned())
+    };
+    for way in ["site", "rest"] {
+        assert_eq!(status(way).as_deref(), Some("installed"), "{way}: {clusters}\n{}", service.log());
+        let kubeconfig = std::fs::read_to_string(session.dir().join(format!("{way}.kubeconfig"))).unwrap();
+        assert!(kubeconfig.contains(&format!("https://api.{way}.example.com:6443")), "{kubeconfig}");
+    }
+    // That of the repository is there, and nobody has booted its hosts.
+    assert!(status("rack").is_some_and(|status| status != "installed"), "{clusters}");
 }
 
 #[test]
