@@ -1,10 +1,26 @@
 // @ts-check
-// Whether a page is for everybody: what axe-core finds, and whether each control is reached by the keyboard.
+// Whether a page is for everybody: what axe-core finds, whether each control is reached by the keyboard, and whether it does without
+// hosted services.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 
 const AXE = await readFile(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+
+const HOSTED = /redhat\.(com|io)|openshift\.com|intersight|Red Hat account|Customer Portal|Assisted Installer|Cluster Manager/i;
+
+/**
+ * No words of a page name a hosted service, and no link leads beyond this one, or the clusters that it installs.
+ * @param {import('playwright-core').Page} page
+ * @param {string} about
+ */
+export async function own(page, about) {
+  const text = await page.locator('body').innerText();
+  assert.ok(!HOSTED.test(text), `${about}: ${HOSTED.exec(text)?.[0]}`);
+  const links = await page.locator('a[href]').evaluateAll((all) => all.map((link) => /** @type {HTMLAnchorElement} */ (link).href));
+  const isOwn = (/** @type {URL} */ { origin, hostname }) => origin === new URL(page.url()).origin || hostname.endsWith('.example.com');
+  assert.deepEqual(links.filter((link) => link.startsWith('http') && !isOwn(new URL(link))), [], about);
+}
 
 /**
  * What axe finds on a page that keeps somebody out.
