@@ -24,7 +24,11 @@ await run(async ({ service, page, expectError, picture }) => {
   await wizard.field('pullSecret').fill(OTHER_SECRET);
   await wizard.next();
   await page.getByText(/pull secret/i).and(page.locator('.pf-v6-c-alert *')).first().waitFor();
+  const help = page.getByRole('link', { name: 'What to do' });
+  await help.waitFor();
+  assert.equal(await help.getAttribute('href'), '/docs/errors#pull-secret');
   const cluster = await wizard.make(PULL_SECRET);
+  await help.waitFor({ state: 'detached' });
   const [infraEnv] = await service.ask(`/v2/infra-envs?cluster_id=${cluster}`);
 
   // Operators, then hosts.
