@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { dialog } from './lib/access.mjs';
 import { run } from './lib/browser.mjs';
 
 await run(async ({ service, page, expectError, picture }) => {
@@ -69,6 +70,8 @@ await run(async ({ service, page, expectError, picture }) => {
   await page.getByRole('heading', { name: 'demo installing' }).waitFor();
   await press('Cancel installation', 'Cancel the installation?');
   await page.getByRole('heading', { name: 'demo cancelled' }).waitFor();
+  // What is asked before something is lost is asked by the keyboard, too.
+  await dialog(page, page.getByRole('button', { name: 'Reset', exact: true }));
   assert.equal(await page.getByRole('button', { name: 'Cancel installation' }).count(), 0);
   await interrupted.kill();
   await press('Reset', 'Reset the cluster?');

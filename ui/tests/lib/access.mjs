@@ -1,6 +1,6 @@
 // @ts-check
-// Whether a page is for everybody: what axe-core finds, whether each control is reached by the keyboard, and whether it does without
-// hosted services.
+// Whether a page is for everybody: what axe-core finds, whether each control and dialog is of use by the keyboard, whether it fits a narrow
+// screen, and whether it does without hosted services.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -63,4 +63,41 @@ export async function walk(page, about) {
     if (reached.size === wanted) break;
   }
   assert.equal(reached.size, wanted, `${about}: not all controls are reached by the keyboard`);
+}
+
+/**
+ * Opens a dialog and closes it by the keyboard alone: the focus goes into it, stays there, and is back at the button afterwards.
+ * @param {import('playwright-core').Page} page
+ * @param {import('playwright-core').Locator} button
+ */
+export async function dialog(page, button) {
+  await button.focus();
+  await page.keyboard.press('Enter');
+  const box = page.getByRole('dialog');
+  const within = box.locator(':focus');
+  await within.waitFor();
+  const controls = await box.locator('button, input').count();
+  for (let step = 0; step <= controls; step++) {
+    await page.keyboard.press('Tab');
+    assert.equal(await within.count(), 1, 'the focus leaves the dialog');
+  }
+  await page.keyboard.press('Escape');
+  await box.waitFor({ state: 'detached' });
+  await button.and(page.locator(':focus')).waitFor();
+}
+
+/**
+ * Nothing of a page is cut off at its side: what is wider than the screen scrolls in itself.
+ * @param {import('playwright-core').Page} page
+ * @param {string} about
+ */
+export async function fits(page, about) {
+  const beyond = await page.evaluate(() => {
+    // The content scrolls down in a part of the page, which cuts off what is too wide.
+    const parts = [document.documentElement, ...document.querySelectorAll('.pf-v6-c-page__main-container')];
+    if (parts.every((part) => part.scrollWidth <= part.clientWidth + 1)) return null;
+    const wide = [...document.querySelectorAll('body *')].filter((one) => one.getBoundingClientRect().right > window.innerWidth + 1);
+    return wide.slice(0, 5).map((one) => one.outerHTML.slice(0, 200));
+  });
+  assert.equal(beyond, null, `${about} is too wide: ${beyond?.join(' | ')}`);
 }
