@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { dialog } from './lib/access.mjs';
 import { run } from './lib/browser.mjs';
 
 await run(async ({ service, page, expectError, picture }) => {
@@ -13,6 +14,19 @@ await run(async ({ service, page, expectError, picture }) => {
   await page.goto(`${service.url}/live/${ids.cluster}`);
   await page.getByRole('heading', { name: 'demo' }).waitFor();
   await page.getByText('The installation has not begun').waitFor();
+  // What keeps it from that: what fails comes first, with what was measured, what is required, and what to do.
+  await page.getByRole('tab', { name: 'Validations' }).click();
+  await page.getByText(/^Cluster: [1-9]\d* failing, [1-9]\d* pending$/).waitFor();
+  const findings = page.getByRole('grid', { name: 'Validations: Cluster' });
+  const cells = (/** @type {import('playwright-core').Locator} */ of, /** @type {string} */ column) =>
+    of.locator(`td[data-label="${column}"]`).allInnerTexts();
+  const states = await cells(findings, 'State');
+  assert.deepEqual([states.at(0), states.at(-1)], ['failure', 'pending']);
+  assert.deepEqual(states, [...states].sort());
+  const vips = findings.getByRole('row').filter({ has: page.getByRole('link', { name: 'api-vips-defined' }) });
+  const facts = await Promise.all(['State', 'Measured', 'Required', 'What to do'].map((column) => cells(vips, column)));
+  const remedy = "Choose free addresses in the machine network, and set them as the cluster's virtual IPs.";
+  assert.deepEqual(facts.flat(), ['failure', 'none', 'one, or two for dual stack', remedy]);
   await page.getByRole('tab', { name: 'Hosts' }).click();
   await page.getByText('There are no hosts yet').waitFor();
 
@@ -56,6 +70,8 @@ await run(async ({ service, page, expectError, picture }) => {
   await page.getByRole('heading', { name: 'demo installing' }).waitFor();
   await press('Cancel installation', 'Cancel the installation?');
   await page.getByRole('heading', { name: 'demo cancelled' }).waitFor();
+  // What is asked before something is lost is asked by the keyboard, too.
+  await dialog(page, page.getByRole('button', { name: 'Reset', exact: true }));
   assert.equal(await page.getByRole('button', { name: 'Cancel installation' }).count(), 0);
   await interrupted.kill();
   await press('Reset', 'Reset the cluster?');

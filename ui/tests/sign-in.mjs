@@ -2,6 +2,7 @@
 // Logging in by name and password: the first administrator, a wrong password, a session that expires, another role, logging out.
 
 import assert from 'node:assert/strict';
+import { axe, fits, walk } from './lib/access.mjs';
 import { run } from './lib/browser.mjs';
 import { logIn } from './lib/log-in.mjs';
 
@@ -14,6 +15,19 @@ await run(
     await page.getByRole('heading', { name: 'Log in to assisted' }).waitFor();
     assert.equal(await page.getByText('identity provider').count(), 0);
     await picture('sign-in');
+    await axe(page, 'logging in');
+    await walk(page, 'logging in');
+    // On a telephone, in the dark.
+    const wide = page.viewportSize() ?? { width: 1500, height: 950 };
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.reload();
+    await page.getByRole('heading', { name: 'Log in to assisted' }).waitFor();
+    assert.equal(await page.locator('html.pf-v6-theme-dark').count(), 1);
+    await axe(page, 'logging in, narrow and dark');
+    await fits(page, 'logging in');
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.setViewportSize(wide);
 
     // The link that a start prints fills its code in, and the code leaves the address.
     await page.goto('about:blank');

@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { readFile, stat } from 'node:fs/promises';
+import { own } from './lib/access.mjs';
 import { PULL_SECRET } from './lib/service.mjs';
 import { run } from './lib/browser.mjs';
 import { Wizard } from './lib/wizard.mjs';
@@ -16,17 +17,23 @@ await run(async ({ service, page, expectError, picture }) => {
   await page.goto(service.url);
   await wizard.begin('demo', 'example.com');
   await picture('wizard');
+  await wizard.pullSecretHelp();
 
   // A pull secret that opens nothing is refused with the reason, and the form stays.
   expectError(/^400 .*\/v2\/clusters\/?$/);
   await wizard.field('pullSecret').fill(OTHER_SECRET);
   await wizard.next();
   await page.getByText(/pull secret/i).and(page.locator('.pf-v6-c-alert *')).first().waitFor();
+  const help = page.getByRole('link', { name: 'What to do' });
+  await help.waitFor();
+  assert.equal(await help.getAttribute('href'), '/docs/errors#pull-secret');
   const cluster = await wizard.make(PULL_SECRET);
+  await help.waitFor({ state: 'detached' });
   const [infraEnv] = await service.ask(`/v2/infra-envs?cluster_id=${cluster}`);
 
   // Operators, then hosts.
   await wizard.next();
+  await wizard.troubleshooting();
   assert.match(await wizard.image(), /^https?:/);
   const ids = { cluster, infraEnv: infraEnv.id };
   // The worker is switched on as soon as the cluster takes it.
@@ -80,6 +87,7 @@ await run(async ({ service, page, expectError, picture }) => {
   assert.match(await readFile(await kubeconfig.path(), 'utf8'), /^ +server: https:\/\/api\.demo\.example\.com:6443$/m);
   const logs = await wizard.downloaded(() => page.getByTestId('cluster-installation-logs-button').click());
   assert.ok((await stat(await logs.path())).size > 1024, 'the logs are empty');
+  await own(page, 'the installed cluster');
   await picture('installed');
 
   // The second day: the wizard of its own has the image, and one worker more is installed.
@@ -95,6 +103,7 @@ await run(async ({ service, page, expectError, picture }) => {
   await modal.getByText(/Discovery ISO URL/i).first().waitFor();
   await modal.getByRole('button', { name: 'Close' }).last().click();
   await page.locator('button[name=install]:not([disabled]):not([aria-disabled=true])').waitFor({ timeout: 90_000 });
+  await own(page, 'the second day');
   await picture('second-day');
   await install.click();
   await page.getByText('Installed', { exact: true }).nth(3).waitFor({ timeout: 180_000 });

@@ -59,12 +59,12 @@ async function send(path: string, { method = 'GET', body, signal, isLogin = fals
   }
   if (answer.ok) return answer;
   if (answer.status === 401 && !isLogin) tellSignedOut();
-  throw new ApiError(answer.status, await reason(answer), helpOf(answer));
+  throw new ApiError(answer.status, await reason(answer), helpOf(answer.headers.get('Link')));
 }
 
-/** Where an answer says that it is explained: a page of the service itself, and nothing else. */
-function helpOf(answer: Response): string | undefined {
-  return /^<(\/docs\/[a-z]+#[a-z0-9-]+)>; rel="help"/.exec(answer.headers.get('Link') ?? '')?.[1];
+/** Where an answer with this header `Link` is explained: at a page of the service itself, and nowhere else. */
+export function helpOf(link: string | null | undefined): string | undefined {
+  return /^<(\/docs\/[a-z]+#[a-z0-9-]+)>; rel="help"/.exec(link ?? '')?.[1];
 }
 
 /** The reason in an answer that is an error. */

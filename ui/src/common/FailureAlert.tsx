@@ -1,6 +1,7 @@
 import { Alert, type AlertProps } from '@patternfly/react-core';
 import type { ReactNode } from 'react';
 import type { Told } from '../api/request';
+import { WhatToDo } from './WhatToDo';
 
 interface FailureAlertProps {
   failure: Told;
@@ -24,11 +25,7 @@ export function FailureAlert({ failure, about, variant = 'danger', action }: Fai
         (help || action) && (
           <>
             {action}
-            {help && (
-              <a href={help} target="_blank" rel="noreferrer">
-                What to do
-              </a>
-            )}
+            {help && <WhatToDo help={help} />}
           </>
         )
       }

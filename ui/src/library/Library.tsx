@@ -1,5 +1,4 @@
 import {
-  Api,
   ClusterPage,
   Clusters,
   Features,
@@ -11,26 +10,8 @@ import { Banner } from '@patternfly/react-core';
 import { type ReactNode, useEffect } from 'react';
 import { Provider } from 'react-redux';
 import { Link, Navigate, useParams } from 'react-router-dom-v5-compat';
-import { tellSignedOut } from '../api/request';
 import { useSession } from '../session/Session';
-
-/** The part of the library's HTTP clients that is used here. */
-interface HttpClient {
-  interceptors: {
-    response: { use: (ok: (answer: unknown) => unknown, failed: (error: unknown) => unknown) => number };
-  };
-}
-
-// The library polls: it is the first to learn that a session has ended.
-for (const client of [Api.client, Api.clientWithoutCaseConverter] as unknown as HttpClient[]) {
-  client.interceptors.response.use(
-    (answer) => answer,
-    (error: unknown) => {
-      if ((error as { response?: { status?: number } }).response?.status === 401) tellSignedOut();
-      return Promise.reject(error);
-    },
-  );
-}
+import { Refused } from './Refused';
 
 /** What the library's pages need around them. */
 export function LibraryProvider({ children }: { children: ReactNode }) {
@@ -74,16 +55,25 @@ function Permissions() {
 /** Who may only look gets the list of the live view: the library's has buttons that make and delete. */
 export function LibraryClusters() {
   const { mayChange } = useSession();
-  return mayChange ? <Clusters /> : <Navigate to="/live" replace />;
+  if (!mayChange) return <Navigate to="/live" replace />;
+  return (
+    <>
+      <Refused />
+      <Clusters />
+    </>
+  );
 }
 
 export function LibraryNewCluster() {
   const { mayChange } = useSession();
   if (!mayChange) return <Navigate to="/live" replace />;
   return (
-    <div className="library-new">
-      <NewClusterPage />
-    </div>
+    <>
+      <Refused />
+      <div className="library-new">
+        <NewClusterPage />
+      </div>
+    </>
   );
 }
 
@@ -91,6 +81,7 @@ export function LibraryCluster() {
   const { clusterId = '' } = useParams();
   return (
     <>
+      <Refused />
       <Banner screenReaderText="Another view:">
         <Link to={`/live/${clusterId}`}>
           Live view: stages with their times, validations with what to do, hosts, events

@@ -8,6 +8,8 @@ const OWN: Record<string, string> = {
   'ai:OpenShift Cluster Manager': 'help',
   'ai:Pull secrets are used to download OpenShift Container Platform components and connect clusters to a Red Hat account. ':
     'Hosts download the components of OpenShift with a pull secret. ',
+  'ai:Developer preview features are not intended to be used in production environments. The clusters deployed with the developer preview features are considered to be development clusters and are not supported through the Red Hat Customer Portal case management system.':
+    'A developer preview is not finished: take it for trials, and not for a cluster that others rely on.',
 };
 
 void i18next.use(initReactI18next).init({

@@ -20,35 +20,37 @@ function reach(host: Host, other: Host): { sign: string; text: string } {
   return isNear ? { sign: '✓ L2', text: 'reached in the same network only' } : { sign: '✗', text: 'not reached' };
 }
 
-/** A map of who reaches whom: a row for each host that asks, a column for each that answers. */
+/** A map of who reaches whom: a row for each host that asks, a column for each that answers. With many hosts it scrolls sideways. */
 export function Connectivity({ hosts }: { hosts: Host[] }) {
   return (
-    <Table variant="compact" gridBreakPoint="" aria-label="Who reaches whom" className="connectivity">
-      <Thead>
-        <Tr>
-          <Th>From</Th>
-          {hosts.map((host) => (
-            <Th key={host.id}>{hostName(host)}</Th>
-          ))}
-        </Tr>
-      </Thead>
-      <Tbody>
-        {hosts.map((host) => (
-          <Tr key={host.id}>
-            <Th>{hostName(host)}</Th>
-            {hosts.map((other) => {
-              const { sign, text } = reach(host, other);
-              return (
-                <Td key={other.id} title={text}>
-                  <span aria-label={text} role="img">
-                    {sign}
-                  </span>
-                </Td>
-              );
-            })}
+    <div className="connectivity-map" role="region" aria-label="Map of who reaches whom" tabIndex={0}>
+      <Table variant="compact" gridBreakPoint="" aria-label="Who reaches whom" className="connectivity">
+        <Thead>
+          <Tr>
+            <Th>From</Th>
+            {hosts.map((host) => (
+              <Th key={host.id}>{hostName(host)}</Th>
+            ))}
           </Tr>
-        ))}
-      </Tbody>
-    </Table>
+        </Thead>
+        <Tbody>
+          {hosts.map((host) => (
+            <Tr key={host.id}>
+              <Th>{hostName(host)}</Th>
+              {hosts.map((other) => {
+                const { sign, text } = reach(host, other);
+                return (
+                  <Td key={other.id} title={text}>
+                    <span aria-label={text} role="img">
+                      {sign}
+                    </span>
+                  </Td>
+                );
+              })}
+            </Tr>
+          ))}
+        </Tbody>
+      </Table>
+    </div>
   );
 }

@@ -1,14 +1,14 @@
 import { Bullseye, Spinner } from '@patternfly/react-core';
 import { type ReactNode, createContext, useCallback, useContext, useEffect, useMemo, useState } from 'react';
 import { api } from '../api/client';
-import { ApiError, onSignedOut, textOf } from '../api/request';
+import { ApiError, type Told, onSignedOut, toldOf } from '../api/request';
 import type { LoginMethods, Me } from '../api/types';
 import { Problem } from '../common/Problem';
 import { SignIn } from './SignIn';
 
 type State =
   | { kind: 'asking' }
-  | { kind: 'away'; why: string }
+  | { kind: 'away'; why: Told }
   /** Nobody logs in at this service. */
   | { kind: 'open' }
   | { kind: 'closed' }
@@ -35,13 +35,13 @@ async function find(): Promise<State> {
     methods = await api.loginMethods();
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return { kind: 'open' };
-    return { kind: 'away', why: textOf(error) };
+    return { kind: 'away', why: toldOf(error) };
   }
   try {
     return { kind: 'in', me: await api.me() };
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) return { kind: 'out', methods, hasEnded: false };
-    return { kind: 'away', why: textOf(error) };
+    return { kind: 'away', why: toldOf(error) };
   }
 }
 
@@ -81,7 +81,7 @@ export function Session({ children }: { children: ReactNode }) {
         </Bullseye>
       );
     case 'away':
-      return <Problem title="The service does not answer" text={state.why} action={{ text: 'Try again', run: look }} />;
+      return <Problem title="The service does not answer" {...state.why} action={{ text: 'Try again', run: look }} />;
     case 'closed':
       return (
         <Problem

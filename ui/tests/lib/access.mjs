@@ -1,10 +1,26 @@
 // @ts-check
-// Whether a page is for everybody: what axe-core finds, and whether each control is reached by the keyboard.
+// Whether a page is for everybody: what axe-core finds, whether each control and dialog is of use by the keyboard, whether it fits a narrow
+// screen, and whether it does without hosted services.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 
 const AXE = await readFile(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+
+const HOSTED = /redhat\.(com|io)|openshift\.com|intersight|Red Hat account|Customer Portal|Assisted Installer|Cluster Manager/i;
+
+/**
+ * No words of a page name a hosted service, and no link leads beyond this one, or the clusters that it installs.
+ * @param {import('playwright-core').Page} page
+ * @param {string} about
+ */
+export async function own(page, about) {
+  const text = await page.locator('body').innerText();
+  assert.ok(!HOSTED.test(text), `${about}: ${HOSTED.exec(text)?.[0]}`);
+  const links = await page.locator('a[href]').evaluateAll((all) => all.map((link) => /** @type {HTMLAnchorElement} */ (link).href));
+  const isOwn = (/** @type {URL} */ { origin, hostname }) => origin === new URL(page.url()).origin || hostname.endsWith('.example.com');
+  assert.deepEqual(links.filter((link) => link.startsWith('http') && !isOwn(new URL(link))), [], about);
+}
 
 /**
  * What axe finds on a page that keeps somebody out.
@@ -47,4 +63,41 @@ export async function walk(page, about) {
     if (reached.size === wanted) break;
   }
   assert.equal(reached.size, wanted, `${about}: not all controls are reached by the keyboard`);
+}
+
+/**
+ * Opens a dialog and closes it by the keyboard alone: the focus goes into it, stays there, and is back at the button afterwards.
+ * @param {import('playwright-core').Page} page
+ * @param {import('playwright-core').Locator} button
+ */
+export async function dialog(page, button) {
+  await button.focus();
+  await page.keyboard.press('Enter');
+  const box = page.getByRole('dialog');
+  const within = box.locator(':focus');
+  await within.waitFor();
+  const controls = await box.locator('button, input').count();
+  for (let step = 0; step <= controls; step++) {
+    await page.keyboard.press('Tab');
+    assert.equal(await within.count(), 1, 'the focus leaves the dialog');
+  }
+  await page.keyboard.press('Escape');
+  await box.waitFor({ state: 'detached' });
+  await button.and(page.locator(':focus')).waitFor();
+}
+
+/**
+ * Nothing of a page is cut off at its side: what is wider than the screen scrolls in itself.
+ * @param {import('playwright-core').Page} page
+ * @param {string} about
+ */
+export async function fits(page, about) {
+  const beyond = await page.evaluate(() => {
+    // The content scrolls down in a part of the page, which cuts off what is too wide.
+    const parts = [document.documentElement, ...document.querySelectorAll('.pf-v6-c-page__main-container')];
+    if (parts.every((part) => part.scrollWidth <= part.clientWidth + 1)) return null;
+    const wide = [...document.querySelectorAll('body *')].filter((one) => one.getBoundingClientRect().right > window.innerWidth + 1);
+    return wide.slice(0, 5).map((one) => one.outerHTML.slice(0, 200));
+  });
+  assert.equal(beyond, null, `${about} is too wide: ${beyond?.join(' | ')}`);
 }

@@ -1,5 +1,8 @@
 // @ts-check
-// The pages of the library, from an empty list to an installed cluster, as a person takes them.
+// The pages of the library, from an empty list to an installed cluster, as a person takes them. None of them has words or links of a
+// hosted service.
+
+import { own } from './access.mjs';
 
 /** A page that is in the wizard, or will be. */
 export class Wizard {
@@ -19,6 +22,7 @@ export class Wizard {
   async next() {
     // The forms keep what was typed a moment later.
     await this.#page.locator('button[name=next]:not([disabled]):not([aria-disabled=true])').waitFor();
+    await own(this.#page, 'a step of the wizard');
     await this.#page.locator('button[name=next]').click();
   }
 
@@ -44,11 +48,32 @@ export class Wizard {
     return /clusters\/([0-9a-f-]{36})/.exec(this.#page.url())?.[1] ?? '';
   }
 
+  /** What is told of the pull secret, at the first form. */
+  async pullSecretHelp() {
+    await this.#page.locator('#form-control__form-input-pullSecret-field').getByRole('button').first().click();
+    const help = this.#page.getByRole('dialog');
+    await help.waitFor();
+    await own(this.#page, 'the help for the pull secret');
+    await this.#page.keyboard.press('Escape');
+    await help.waitFor({ state: 'detached' });
+  }
+
+  /** What is told to somebody who misses hosts, among the hosts. */
+  async troubleshooting() {
+    await this.#page.getByRole('button', { name: /not showing up/ }).first().click();
+    const help = this.#page.getByRole('dialog');
+    await help.getByText('journalctl -u agent.service').waitFor();
+    await own(this.#page, 'the help for hosts that are missed');
+    await help.getByRole('button', { name: 'Close' }).last().click();
+    await help.waitFor({ state: 'detached' });
+  }
+
   /** Has the discovery image made, among the hosts; its address. */
   async image() {
     await this.#page.getByRole('button', { name: 'Add hosts' }).first().click();
     await this.#page.getByRole('button', { name: /generate discovery iso/i }).last().click();
     await this.#page.getByText(/Discovery ISO URL/i).first().waitFor();
+    await own(this.#page, 'the image');
     // The first of what can be copied; the second is a command that downloads it.
     const address = await this.#page.getByRole('textbox', { name: 'Copyable input' }).first().inputValue();
     await this.#page.getByRole('button', { name: 'Close' }).last().click();
@@ -78,6 +103,7 @@ export class Wizard {
    */
   async install(timeout) {
     await this.#page.locator('button[name=install]:not([disabled])').waitFor({ timeout });
+    await own(this.#page, 'the review');
     await this.#page.locator('button[name=install]').click();
     await this.#page.getByText(/Installation in progress|Preparing|Installing/i).first().waitFor();
     await this.#page.getByRole('link', { name: /^Live view/ }).click();

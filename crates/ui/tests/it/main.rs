@@ -10,6 +10,7 @@ use std::process::{Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use assisted_testkit::{IdentityProvider, ManagementController, NameServer, built, tied};
+use http::{HeaderMap, Method};
 use serde_json::json;
 
 /// Where Node may be.
@@ -95,6 +96,24 @@ fn faults_are_told_and_passed_over() {
 #[test]
 fn pages_are_for_everybody() {
     scenario("access", &[]);
+}
+
+/// The script has more than the scenarios open: nothing in it leads to a hosted service.
+#[test]
+fn the_script_leads_to_no_hosted_service() {
+    let get = |path: &str| {
+        let answer = assisted_ui::answer(&Method::GET, path, &HeaderMap::new()).unwrap();
+        String::from_utf8(answer.into_body().to_vec()).unwrap()
+    };
+    let page = get("/");
+    let script = page.split('"').find(|part| part.ends_with(".js")).expect("the web UI is not embedded");
+    let script = get(script);
+    for name in
+        ["redhat.com", "redhat.io", "openshift.com", "intersight.com", "quay.io/", "Assisted Installer"]
+    {
+        assert!(!script.contains(name), "{name}");
+    }
+    assert!(script.contains("journalctl -u agent.service"));
 }
 
 /// From an empty list by the wizard to an installed cluster, and a host more; another one is aborted, reset and deleted.
