@@ -35,6 +35,7 @@ macro_rules! targets {
 }
 
 targets! {
+    admission_review
     agent_answer
     api_body
     api_request
@@ -57,6 +58,7 @@ targets! {
     manifest
     markers
     mirrors
+    multipart
     netlink
     nmstate
     notification

@@ -4,8 +4,8 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use assisted_base::pem::{self, PemError};
@@ -23,6 +23,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
+use crate::http::response::holding;
 use crate::http::stall::Stall;
 use crate::operation::{Api, Peer};
 
@@ -241,31 +242,84 @@ async fn connection<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let (timeouts, write) = (api.timeouts().head, api.timeouts().write);
-    let asked = Arc::new(AtomicBool::new(false));
-    let asks = Arc::clone(&asked);
+    let timeouts = *api.timeouts();
+    let requests = Arc::new(Requests::default());
+    let asked = Arc::clone(&requests);
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);
-        asks.store(true, Ordering::Relaxed);
         let (api, limit, version) = (api.clone(), limit.clone(), request.version());
+        let under_way = UnderWay::begin(&asked, version);
         async move {
             let mut answer = Box::pin(api.answer(request)).await;
             if version <= Version::HTTP_11 && limit.is_large() {
                 answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            Ok::<_, Infallible>(answer)
+            Ok::<_, Infallible>(holding(answer, under_way))
         }
     });
-    let connection = builder.serve_connection(TokioIo::new(Stall::new(stream, write)), service).into_owned();
+    let stream = TokioIo::new(Stall::new(stream, timeouts.write));
+    let connection = builder.serve_connection(stream, service).into_owned();
     let mut connection = std::pin::pin!(watcher.watch(connection));
     // Until it is known which version of HTTP a client speaks, nothing else limits its time.
-    let ended = match timeout(timeouts, &mut connection).await {
+    let ended = match timeout(timeouts.head, &mut connection).await {
         Ok(ended) => ended,
-        Err(_) if asked.load(Ordering::Relaxed) => connection.await,
-        Err(_) => return tracing::debug!("a client that asked nothing is cut off"),
+        Err(_) => match requests.version.get() {
+            None => return tracing::debug!("a client that asked nothing is cut off"),
+            // The head of its next request has to come in time.
+            Some(version) if *version <= Version::HTTP_11 => connection.await,
+            Some(_) => tokio::select! {
+                ended = connection => ended,
+                () = requests.idle(timeouts.idle) => {
+                    return tracing::debug!("a client that asks nothing any more is cut off");
+                }
+            },
+        },
     };
     if let Err(error) = ended {
         tracing::debug!(error, "a connection ended before its time");
+    }
+}
+
+/// What was asked on a connection.
+#[derive(Default)]
+struct Requests {
+    /// The version of HTTP that the client speaks; none before it has asked.
+    version: OnceLock<Version>,
+    begun: AtomicU64,
+    ended: AtomicU64,
+}
+
+impl Requests {
+    /// Ends once nothing was asked for so long, and everything is answered for so long. Over HTTP/2 a client need not ask to keep its place:
+    /// its pings are answered below the requests.
+    async fn idle(&self, time: Duration) {
+        let counts = || (self.begun.load(Ordering::Relaxed), self.ended.load(Ordering::Relaxed));
+        loop {
+            let before = counts();
+            tokio::time::sleep(time).await;
+            let (begun, ended) = counts();
+            if before == (begun, ended) && begun == ended {
+                return;
+            }
+        }
+    }
+}
+
+/// A request, from its head until the last of its answer is handed over, or nobody waits for it any more.
+struct UnderWay(Arc<Requests>);
+
+impl UnderWay {
+    fn begin(requests: &Arc<Requests>, version: Version) -> Self {
+        // It is the same for all of a connection.
+        let _ = requests.version.set(version);
+        requests.begun.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(requests))
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.ended.fetch_add(1, Ordering::Relaxed);
     }
 }
 

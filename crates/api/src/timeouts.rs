@@ -9,6 +9,9 @@ pub struct Timeouts {
     pub handshake: Duration,
     /// For the head of a request.
     pub head: Duration,
+    /// For the next request on a connection of HTTP/2 on which all are answered. It is longer than clients keep one that they don't use, and
+    /// than a client takes for what is left of an answer in buffers.
+    pub idle: Duration,
     /// For the whole body of a request.
     pub body: Duration,
     /// For the next piece of a file.
@@ -28,6 +31,7 @@ impl Default for Timeouts {
         Self {
             handshake: Duration::from_secs(10),
             head: Duration::from_secs(15),
+            idle: Duration::from_secs(300),
             body: Duration::from_secs(60),
             piece: Duration::from_secs(60),
             write: Duration::from_secs(60),

@@ -1,5 +1,13 @@
 //! What takes milliseconds of a processor does not run on the threads that serve requests.
 
+use std::sync::{Arc, LazyLock};
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use assisted_core::model::refusal::{Refusal, RefusalKind};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
 use crate::Error;
 
 /// To read so long a report, in bytes, takes milliseconds.
@@ -8,11 +16,22 @@ pub(crate) const LONG: usize = 256 * 1024;
 /// To decide about reports of so many bytes takes milliseconds.
 pub(crate) const LARGE: usize = 1024 * 1024;
 
-/// Runs something on what it is given, which is given back with the outcome; where it takes long, on a thread of its own.
+/// How long one waits for its turn. Whoever asked can ask again, and the scheduler does.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// As many at a time as there are processors: the threads that serve then get half of each.
+static PLACES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(most())));
+
+fn most() -> usize {
+    available_parallelism().map_or(2, usize::from)
+}
+
+/// Runs something on what it is given, which is given back with the outcome; where it takes long, on a thread of its own. It keeps its place
+/// there until it ends, also when nobody waits for it any more.
 ///
 /// # Errors
 ///
-/// It panicked there, or the runtime ends.
+/// It did not get its turn in time, it panicked there, or the runtime ends.
 pub(crate) async fn off_thread_if<G: Send + 'static, O: Send + 'static>(
     takes_long: bool,
     mut given: G,
@@ -22,9 +41,86 @@ pub(crate) async fn off_thread_if<G: Send + 'static, O: Send + 'static>(
         let outcome = run(&mut given);
         return Ok((given, outcome));
     }
-    let task = tokio::task::spawn_blocking(move || {
+    // In a box: it may be large, and is kept while it waits.
+    let run = Box::new(move || {
         let outcome = run(&mut given);
         (given, outcome)
     });
+    let place = place(&PLACES, PATIENCE).await?;
+    let task = tokio::task::spawn_blocking(move || {
+        let _place = place;
+        run()
+    });
     task.await.map_err(Error::internal)
+}
+
+/// Waits for a place.
+async fn place(places: &Arc<Semaphore>, patience: Duration) -> Result<OwnedSemaphorePermit, Error> {
+    match timeout(patience, Arc::clone(places).acquire_owned()).await {
+        Ok(place) => place.map_err(Error::internal),
+        Err(_) => {
+            tracing::warn!(?patience, "something large is not judged: others are before it");
+            let reason = "The service judges large reports of other hosts just now. Try again in a moment";
+            Err(Refusal::new(RefusalKind::Unavailable, reason).into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn others_are_served_meanwhile() {
+        let (sender, receiver) = mpsc::channel();
+        // On the only thread of this runtime: it gets its turn while the long one runs, or never.
+        let other = tokio::spawn(async move {
+            let (given, outcome) = off_thread_if(false, 1_u32, |given| *given + 1).await.unwrap();
+            sender.send((given, outcome)).unwrap();
+        });
+        let long = off_thread_if(true, receiver, |receiver| receiver.recv_timeout(LIMIT));
+        assert_eq!(long.await.unwrap().1, Ok((1, 2)));
+        other.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn no_more_run_at_a_time_than_there_are_processors() {
+        let counts = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+        let runs = (0..4 * most()).map(|_| {
+            tokio::spawn(off_thread_if(true, Arc::clone(&counts), |counts| {
+                let running = counts.0.fetch_add(1, Ordering::SeqCst) + 1;
+                counts.1.fetch_max(running, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_millis(20));
+                counts.0.fetch_sub(1, Ordering::SeqCst);
+            }))
+        });
+        for run in runs.collect::<Vec<_>>() {
+            run.await.unwrap().unwrap();
+        }
+        let at_a_time = counts.1.load(Ordering::SeqCst);
+        assert!((1..=most()).contains(&at_a_time), "{at_a_time}");
+    }
+
+    #[tokio::test]
+    async fn who_waits_too_long_is_told_to_come_back() {
+        let places = Arc::new(Semaphore::new(1));
+        let taken = place(&places, LIMIT).await.unwrap();
+        let refused = place(&places, Duration::from_millis(1)).await.unwrap_err();
+        assert_eq!(refused.kind(), RefusalKind::Unavailable);
+        drop(taken);
+        place(&places, LIMIT).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn one_that_panics_gives_its_place_back() {
+        for _ in 0..2 * most() {
+            let run = timeout(LIMIT, off_thread_if::<(), ()>(true, (), |()| panic!("it breaks")));
+            assert_eq!(run.await.unwrap().unwrap_err().kind(), RefusalKind::Internal);
+        }
+    }
 }

@@ -29,6 +29,8 @@ pub enum HoleFault {
     Delay(Duration),
     /// The connection breaks, and the server never gets it.
     BreakBefore,
+    /// The connection breaks within it: of a hundred parts the server gets so many, which are fewer than all.
+    BreakWithin(u8),
     /// The server gets it, and the connection breaks before the client has the answer.
     BreakAfter,
 }
@@ -151,22 +153,25 @@ async fn connect(
     shared: &Shared,
 ) {
     let breaks_at_answer = AtomicBool::new(false);
-    let asked = pass(from_client, to_server, shared, async || {
+    let asked = pass(from_client, to_server, shared, async |length: usize| {
         let fault = shared.faults.lock().unwrap()();
         match fault {
-            HoleFault::None => true,
+            HoleFault::None => length,
             HoleFault::Delay(time) => {
                 tokio::time::sleep(time).await;
-                true
+                length
             }
-            HoleFault::BreakBefore => false,
+            HoleFault::BreakBefore => 0,
+            HoleFault::BreakWithin(percent) => length * usize::from(percent.min(99)) / 100,
             HoleFault::BreakAfter => {
                 breaks_at_answer.store(true, Ordering::SeqCst);
-                true
+                length
             }
         }
     });
-    let answered = pass(from_server, to_client, shared, async || !breaks_at_answer.load(Ordering::SeqCst));
+    let answered = pass(from_server, to_client, shared, async |length: usize| {
+        if breaks_at_answer.load(Ordering::SeqCst) { 0 } else { length }
+    });
     let both = async {
         match select(Box::pin(asked), Box::pin(answered)).await {
             Either::Left((End::Closed, other)) => other.await,
@@ -179,21 +184,22 @@ async fn connect(
     let _ = select(Box::pin(both), Box::pin(away)).await;
 }
 
-/// Passes on pieces as long as `passes` says so of each.
-async fn pass<F: Future<Output = bool>>(
+/// Passes on of each piece as many bytes as `passes` says, until those are fewer than there are.
+async fn pass<F: Future<Output = usize>>(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     shared: &Shared,
-    mut passes: impl FnMut() -> F,
+    mut passes: impl FnMut(usize) -> F,
 ) -> End {
     let mut mood = shared.mood.subscribe();
     let mut piece = vec![0; 16 << 10];
     while let Ok(length @ 1..) = from.read(&mut piece).await {
         // The one that is away ends the connection elsewhere.
-        if mood.wait_for(|mood| *mood == Mood::Passing).await.is_err() || !passes().await {
+        if mood.wait_for(|mood| *mood == Mood::Passing).await.is_err() {
             return End::Broken;
         }
-        if to.write_all(&piece[..length]).await.is_err() {
+        let passed = passes(length).await;
+        if to.write_all(&piece[..passed]).await.is_err() || passed < length {
             return End::Broken;
         }
     }

@@ -1,5 +1,6 @@
 //! The targets, one file each.
 
+pub mod admission_review;
 pub mod agent_answer;
 pub mod api_body;
 pub mod api_request;
@@ -22,6 +23,7 @@ pub mod machine_config;
 pub mod manifest;
 pub mod markers;
 pub mod mirrors;
+pub mod multipart;
 pub mod netlink;
 pub mod nmstate;
 pub mod notification;

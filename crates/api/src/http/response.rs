@@ -172,6 +172,19 @@ pub(crate) fn recorded(answer: Answer, mut record: Record) -> Answer {
     Response::from_parts(parts, body)
 }
 
+/// Has something held until the last of an answer is handed over. A body that is whole is handed over at once.
+pub(crate) fn holding<H: Send + 'static>(answer: Answer, held: H) -> Answer {
+    answer.map(|body| match body {
+        Either::Left(body) => Either::Left(body),
+        Either::Right(pieces) => {
+            let pieces: Pieces = Box::pin(pieces.inspect_ok(move |_| {
+                let _ = &held;
+            }));
+            Either::Right(StreamBody::new(pieces))
+        }
+    })
+}
+
 /// Compresses an answer's body if it is whole, the client takes gzip and the body is worth it.
 pub(crate) async fn gzip(answer: Answer, request: &HeaderMap) -> Answer {
     let Either::Left(body) = answer.body() else { return answer };

@@ -7,7 +7,7 @@ mod presigned;
 mod query;
 mod redact;
 mod trace;
-mod upload;
+pub(crate) mod upload;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Once};

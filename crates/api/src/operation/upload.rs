@@ -14,8 +14,8 @@ use futures::{Stream, TryStreamExt, stream};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
-use multer::Multipart;
+use hyper::body::{Body, Incoming};
+use multer::{Field, Multipart};
 use tokio::time::timeout;
 
 use super::call::Call;
@@ -57,41 +57,51 @@ async fn keep(
     let Call { service, caller, params, .. } = call;
     let cluster_id = call.cluster_id()?;
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let field = file_of_form(content_type, body, *timeouts).await?;
+    // Whatever it is, the client's file is not whole.
+    let content =
+        field.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, read_error(error).to_string()));
+    let files = service.files();
+    if call.operation.id == OperationId::UploadOnClusterLayeringLogs {
+        let pool = call.text(name::POOL);
+        return Ok(Box::pin(files.upload_build_logs(caller, cluster_id, pool, content)).await?);
+    }
+    let upload = UploadLogs {
+        cluster_id,
+        logs_type: params.text(name::LOGS_TYPE).and_then(|kind| kind.parse().ok()).unwrap_or(LogsType::Empty),
+        infra_env_id: params.uuid(name::INFRA_ENV_ID).map(InfraEnvId),
+        host_id: params.uuid(name::HOST_ID).map(HostId),
+    };
+    Ok(files.upload_logs(caller, upload, content).await?)
+}
+
+/// Reads a form up to its file, which is still to come.
+pub(crate) async fn file_of_form<'r, B>(
+    content_type: &str,
+    body: &'r mut B,
+    timeouts: Timeouts,
+) -> Result<Field<'r>, ApiError>
+where
+    B: Body<Data = Bytes> + Send + Unpin,
+    B::Error: Send,
+{
     let boundary = multer::parse_boundary(content_type).map_err(|_| {
         let given = content_type.split(';').next().unwrap_or_default().trim();
         let message = format!("unsupported media type {given:?}, only [multipart/form-data] are allowed");
         ApiError::framework(415, message)
     })?;
     let found = Arc::new(AtomicBool::new(false));
-    let mut form = Multipart::new(pieces(body, Arc::clone(&found), *timeouts), boundary);
+    let mut form = Multipart::new(pieces(body, Arc::clone(&found), timeouts), boundary);
     let malformed = |error: multer::Error| {
         let cause = read_error(error);
         let status = if cause.kind() == io::ErrorKind::TimedOut { 408 } else { 400 };
         ApiError::framework(status, format!("the form can't be read: {cause}"))
     };
     while let Some(field) = form.next_field().await.map_err(malformed)? {
-        if field.name() != Some(FILE) {
-            continue;
+        if field.name() == Some(FILE) {
+            found.store(true, Ordering::Relaxed);
+            return Ok(field);
         }
-        found.store(true, Ordering::Relaxed);
-        // Whatever it is, the client's file is not whole.
-        let content =
-            field.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, read_error(error).to_string()));
-        let files = service.files();
-        if call.operation.id == OperationId::UploadOnClusterLayeringLogs {
-            let pool = call.text(name::POOL);
-            return Ok(Box::pin(files.upload_build_logs(caller, cluster_id, pool, content)).await?);
-        }
-        let upload = UploadLogs {
-            cluster_id,
-            logs_type: params
-                .text(name::LOGS_TYPE)
-                .and_then(|kind| kind.parse().ok())
-                .unwrap_or(LogsType::Empty),
-            infra_env_id: params.uuid(name::INFRA_ENV_ID).map(InfraEnvId),
-            host_id: params.uuid(name::HOST_ID).map(HostId),
-        };
-        return Ok(files.upload_logs(caller, upload, content).await?);
     }
     Err(ApiError::framework(400, format!("{FILE} in formData is required")))
 }
@@ -106,11 +116,15 @@ fn read_error(error: multer::Error) -> io::Error {
 }
 
 /// The pieces of a body. What is not yet known to belong to the file is bounded.
-fn pieces(
-    body: &mut Incoming,
+fn pieces<B>(
+    body: &mut B,
     found: Arc<AtomicBool>,
     timeouts: Timeouts,
-) -> impl Stream<Item = io::Result<Bytes>> + Send {
+) -> impl Stream<Item = io::Result<Bytes>> + Send
+where
+    B: Body<Data = Bytes> + Send + Unpin,
+    B::Error: Send,
+{
     // Who sends a byte now and then would keep its place for ever.
     let meter = RateMeter::new(MinimumRate { bytes_per_second: timeouts.rate, window: timeouts.piece });
     let state = (body, found, meter, 0_usize);

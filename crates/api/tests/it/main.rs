@@ -11,6 +11,7 @@ mod contract;
 mod errors;
 mod files;
 mod hostile;
+mod http2;
 mod image_mode;
 mod images;
 mod installation;

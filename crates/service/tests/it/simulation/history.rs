@@ -28,6 +28,10 @@ const ONCE: [&str; 4] = [
     "cluster_finalizing_stage_updated",
 ];
 
+/// What is generated at the beginning of an installation.
+const GENERATED: [&str; 5] =
+    ["metadata.json", "kubeadmin-password", "kubeconfig-noingress", "install-config.yaml", "bootstrap.ign"];
+
 #[derive(Default)]
 pub struct History {
     pub cluster: Option<(ClusterId, HostKey)>,
@@ -54,7 +58,12 @@ pub async fn check(world: &Arc<World>, histories: &[History]) {
         let (id, host) = history.cluster.unwrap();
         let mut first = None;
         for service in &services {
-            let found = settled(service, &caller, id, host, history).await;
+            let cluster = settled(service, &caller, id, host, history).await;
+            let files = generated(service, &caller, id).await;
+            let metadata: Value = serde_json::from_str(&files["metadata.json"]).unwrap();
+            let known = &cluster["cluster"]["openshift_cluster_id"];
+            assert!(known.is_string() && metadata["clusterID"] == *known, "{metadata} {cluster}");
+            let found = (cluster, files);
             assert_eq!(*first.get_or_insert_with(|| found.clone()), found, "two replicas differ");
         }
         told_once(&events(&services[0], &caller, id).await, history);
@@ -96,6 +105,20 @@ async fn settled(
 async fn events(service: &Service, caller: &Caller, id: ClusterId) -> Vec<Event> {
     let query = ListEvents { cluster_id: Some(id), ..ListEvents::default() };
     service.events().list(caller, query).await.unwrap().events.0
+}
+
+/// What was generated for a cluster, each with its text. In each try, some of it is another.
+async fn generated(service: &Service, caller: &Caller, id: ClusterId) -> BTreeMap<&'static str, String> {
+    eventually("the files of an installation", async || {
+        let mut texts = BTreeMap::new();
+        for name in GENERATED {
+            let file = service.files().download_cluster_files(caller, id, name).await;
+            let file = file.map_err(|error| format!("{name}: {error}"))?;
+            texts.insert(name, String::from_utf8(content(file).await).unwrap());
+        }
+        Ok(texts)
+    })
+    .await
 }
 
 /// The manifests of users, each with its text.

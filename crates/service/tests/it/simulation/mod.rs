@@ -2,7 +2,7 @@
 //! data centre, while clients install clusters and remember what they were told.
 //!
 //! A seed decides how many replicas and clusters there are, how far their clocks differ, when which replica crashes, is cut off,
-//! or has its clock set, and which pieces of what it says to database and bucket are late, lost, or done and never answered. The
+//! or has its clock set, and which pieces of what it says to database and bucket are late, lost, lost in part, or done and never answered. The
 //! threads of a process run as they like, so that a seed that failed fails again often, and not always: its plan is printed.
 
 #![allow(

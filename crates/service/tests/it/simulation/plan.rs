@@ -85,9 +85,10 @@ impl Plan {
             if random.random_range(0..1000) >= per_mille {
                 return HoleFault::None;
             }
-            match random.random_range(0..3) {
+            match random.random_range(0..4) {
                 0 => HoleFault::BreakBefore,
-                1 => HoleFault::BreakAfter,
+                1 => HoleFault::BreakWithin(random.random_range(1..100)),
+                2 => HoleFault::BreakAfter,
                 _ => HoleFault::Delay(Duration::from_millis(random.random_range(1..300))),
             }
         }
