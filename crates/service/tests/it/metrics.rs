@@ -7,9 +7,10 @@ use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::event::EventCategory;
 use assisted_wire::host::HostStatus;
 use assisted_wire::inventory::SystemVendor;
+use assisted_wire::step::StepType;
 use serde_json::{Value, json};
 
-use crate::lab::{Database, Lab, Time, eventually, on_one_engine};
+use crate::lab::{Database, Lab, Time, eventually, inventory, on_one_engine};
 
 on_one_engine![
     an_installation,
@@ -99,14 +100,15 @@ async fn a_cluster_that_is_given_up(database: Database) {
     let cluster = lab.cluster(json!({"base_dns_domain": "example.com"})).await;
     let infra_env = lab.infra_env(Some(cluster.id)).await;
     let host = lab.host(infra_env.id).await;
+    lab.poll(host).await.unwrap();
+    lab.reply(host, StepType::Inventory, &inventory(1)).await.unwrap();
     lab.until_cluster(cluster.id, "judged", |cluster| cluster.validations_info.contains("failure")).await;
     lab.until_host(host, "judged", |host| host.validations_info.contains("failure")).await;
     lab.service.clusters().deregister(&lab.caller, cluster.id).await.unwrap();
     let line = r#"cluster_validation_is_in_failed_status_on_cluster_deletion{clusterValidationType="sufficient-masters-count"}"#;
     assert_eq!(lab.metric(line).await, Some(1.0));
     // Those of its host count as well.
-    let line =
-        r#"host_validation_is_in_failed_status_on_cluster_deletion{hostValidationType="has-inventory"}"#;
+    let line = r#"host_validation_is_in_failed_status_on_cluster_deletion{hostValidationType="ntp-synced"}"#;
     assert_eq!(lab.metric(line).await, Some(1.0));
     lab.stop().await;
 }
