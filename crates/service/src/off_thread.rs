@@ -42,7 +42,7 @@ pub(crate) async fn off_thread_if<G: Send + 'static, O: Send + 'static>(
         return Ok((given, outcome));
     }
     // In a box: it may be large, and is kept while it waits.
-    let run = Box::new(move || {
+    let run: Box<dyn FnOnce() -> (G, O) + Send> = Box::new(move || {
         let outcome = run(&mut given);
         (given, outcome)
     });
