@@ -113,7 +113,7 @@ mod tests {
         let refused = place(&places, Duration::from_millis(1)).await.unwrap_err();
         assert_eq!(refused.kind(), RefusalKind::Unavailable);
         drop(taken);
-        place(&places, LIMIT).await.unwrap();
+        assert!(place(&places, LIMIT).await.is_ok());
     }
 
     #[tokio::test]
