@@ -137,6 +137,7 @@ fn queries_of_dashboards_are_answered() {
         ("GENERATOR", "simulation"),
         ("ENABLE_IMAGE_SERVICE", "false"),
         ("EVENTS_WEBHOOK_URL", &receiver.url),
+        ("EVENTS_WEBHOOK_SECRET", "s3cr3t"),
     ]);
     let (demo, _) = service.cluster("demo");
     let prometheus = Prometheus::start(&service);

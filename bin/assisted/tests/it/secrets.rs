@@ -255,7 +255,7 @@ fn nothing_that_a_failing_installer_quotes_is_readable() {
     let begun = Instant::now();
     let (status, reason) = loop {
         let read: Value = serde_json::from_str(&get(&format!("/clusters/{cluster}"))).unwrap();
-        let last = &read["last_installation_preparation"];
+        let last = &read["last-installation-preparation"];
         if last["status"] == "failed" {
             break (read["status_info"].to_string(), last["reason"].as_str().unwrap().to_owned());
         }
