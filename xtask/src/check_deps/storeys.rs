@@ -86,6 +86,7 @@ const ORDERS: &[Order] = &[
                 "outbox",
                 "upload",
                 "seal_rows",
+                "service_secret",
                 "fuzz",
             ],
             &["time"],
