@@ -10,7 +10,7 @@ const AXE = await readFile(new URL('../../node_modules/axe-core/axe.min.js', imp
 const HOSTED = /redhat\.(com|io)|openshift\.com|intersight|Red Hat account|Customer Portal|Assisted Installer|Cluster Manager/i;
 
 /**
- * No words of a page name a hosted service, and no link leads beyond this one, or the clusters that it installs.
+ * No words of a page name a hosted service, and no link leads beyond this one, its images, and the clusters that it installs.
  * @param {import('playwright-core').Page} page
  * @param {string} about
  */
