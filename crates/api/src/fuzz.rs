@@ -11,7 +11,6 @@ use http_body_util::StreamBody;
 use hyper::body::Frame;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
-use tokio::task::yield_now;
 
 use crate::Timeouts;
 use crate::auth::credential::Credential;
@@ -57,12 +56,8 @@ pub fn request(method: &Method, path: &str, query: Option<&str>, headers: &Heade
 /// Reads a form of which one piece comes after the other; the file in it, `None` where the form is refused, has none, or ends before it does.
 pub fn form(content_type: &str, pieces: &[&[u8]]) -> Option<Vec<u8>> {
     let pieces: Vec<_> = pieces.iter().map(|piece| Bytes::copy_from_slice(piece)).collect();
-    let frames = stream::iter(pieces).then(|piece| async move {
-        // What is there is read all at once: the next one is not there yet.
-        yield_now().await;
-        Ok::<_, Infallible>(Frame::data(piece))
-    });
-    let mut body = StreamBody::new(Box::pin(frames));
+    let frames = stream::iter(pieces).map(|piece| Ok::<_, Infallible>(Frame::data(piece)));
+    let mut body = StreamBody::new(frames);
     let file = async {
         let field = file_of_form(content_type, &mut body, Timeouts::default()).await.ok()?;
         let content: Vec<Bytes> = field.try_collect().await.ok()?;
