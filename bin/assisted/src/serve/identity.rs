@@ -46,17 +46,23 @@ pub(crate) fn key_file(data_dir: &Path) -> SealedFile {
 
 /// The key in the database, the same for all replicas. It is made if there is none; one in a file goes into the database.
 async fn kept_key(store: &Store, file: &SealedFile, keys: &Keyring) -> Result<Secret> {
+    // One that stays, since it differs, has to open after older keys are forgotten.
+    file.reseal(keys)?;
     let left = file.read(keys)?;
-    if store.service_secret(KEY).await?.is_none() {
-        let key = match &left {
-            Some(key) => key.as_str().into(),
-            None => Signer::generate()?,
-        };
-        // A file may hold anything, and the database keeps it.
-        Signer::new(&key).with_context(|| file.path().display().to_string())?;
-        store.keep_service_secret(KEY, &key).await?;
-    }
-    let kept = store.service_secret(KEY).await?.context("it was deleted from the database")?;
+    let kept = match store.service_secret(KEY).await? {
+        Some(kept) => kept,
+        None => {
+            let key = match &left {
+                Some(key) => key.as_str().into(),
+                None => Signer::generate()?,
+            };
+            // A file may hold anything, and the database keeps it.
+            Signer::new(&key).with_context(|| file.path().display().to_string())?;
+            store.keep_service_secret(KEY, &key).await?;
+            // Another replica may have been the first.
+            store.service_secret(KEY).await?.context("it was deleted from the database")?
+        }
+    };
     match left {
         Some(left) if left.as_str() != kept.expose() => tracing::warn!(
             file = %file.path().display(),
