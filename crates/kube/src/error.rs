@@ -1,6 +1,15 @@
-//! What an API server's refusal means.
+//! What an API server's refusal means, and what it says.
 
+use assisted_base::error::chain;
 use kube::Error;
+
+/// What an API server says, without what is meant for programs; the causes of any other failure.
+pub fn message(error: &Error) -> String {
+    match error {
+        Error::Api(status) if !status.message.is_empty() => status.message.clone(),
+        error => chain(error),
+    }
+}
 
 fn code(error: &Error) -> Option<u16> {
     match error {
@@ -33,5 +42,24 @@ pub fn optional<T>(answer: Result<T, Error>) -> Result<Option<T>, Error> {
         Ok(found) => Ok(Some(found)),
         Err(error) if is_missing(&error) => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_told_in_the_words_of_the_server_alone() {
+        let status: kube::core::Status = serde_json::from_value(serde_json::json!({
+            "status": "Failure",
+            "message": "pods \"a\" is forbidden: it is privileged",
+            "reason": "Forbidden",
+            "code": 403,
+        }))
+        .unwrap();
+        let refused = Error::Api(Box::new(status));
+        assert_eq!(message(&refused), "pods \"a\" is forbidden: it is privileged");
+        assert!(refused.to_string().len() > message(&refused).len());
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::labels::label;
-use assisted_kube::error::is_conflict;
+use assisted_kube::error::{is_conflict, message};
 pub(super) use assisted_kube::time::{now, whole_seconds};
 use assisted_kube::write::{Guard, object};
 use assisted_reconcile::Failure;
@@ -89,7 +89,7 @@ impl Shared {
 /// The failure of a pass: the API server's, which is tried again. That somebody else wrote first is none: the watch is about to tell of
 /// it.
 pub(super) fn failed(error: &kube::Error) -> Failure {
-    let text = assisted_base::error::chain(error);
+    let text = message(error);
     if is_conflict(error) { Failure::stale(text) } else { Failure::passing(text) }
 }
 

@@ -96,10 +96,7 @@ pub(super) async fn reconcile(operator: &Operator, key: &ObjectKey) -> Result<Ou
 
 /// The operator has its rights in the namespace of a hosted control plane by a role there, and nowhere else.
 fn missing_role(error: &kube::Error, key: &ObjectKey) -> String {
-    let said = match error {
-        kube::Error::Api(status) => status.message.clone(),
-        error => chain(error),
-    };
+    let said = assisted_kube::error::message(error);
     format!(
         "{said}; if the operator has no role in the namespace {0}, give it one: kubectl apply --namespace {0} -f \
          deploy/kustomize/hosted/assisted-operator.yaml",

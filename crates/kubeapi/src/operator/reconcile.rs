@@ -7,7 +7,7 @@ use assisted_base::error::chain;
 use assisted_crd::agent_install::agent_service_config::AgentServiceConfig;
 use assisted_crd::condition::{Statement, set};
 use assisted_crd::labels::finalizer;
-use assisted_kube::error::{is_missing, is_refused};
+use assisted_kube::error::{is_missing, is_refused, message};
 use assisted_kube::write::{self, Guard};
 use assisted_reconcile::{Failure, Outcome};
 use jiff::Timestamp;
@@ -284,7 +284,7 @@ fn pause(imported: &Import) -> Option<Duration> {
 /// What an API server says, without what is meant for programs.
 fn api_message(error: &apply::ApplyError) -> String {
     match error {
-        apply::ApplyError::Api(kube::Error::Api(status)) => status.message.clone(),
+        apply::ApplyError::Api(error) => message(error),
         error => chain(error),
     }
 }

@@ -176,6 +176,8 @@ impl ControlPlane<'_> {
             self.key("service-account-signing-key-file", names::TOKENS),
             format!("--service-cluster-ip-range={}", self.cluster.services()),
             "--authorization-mode=Node,RBAC".to_owned(),
+            // As on OpenShift, where admission decides: what builds an image in the cluster is privileged.
+            "--allow-privileged=true".to_owned(),
             "--profiling=false".to_owned(),
             "--shutdown-delay-duration=0s".to_owned(),
         ];

@@ -12,6 +12,7 @@ use std::fmt;
 use std::time::Duration;
 
 use assisted_base::error::chain;
+use assisted_kube::error::message as api_message;
 use assisted_kube::host::of_node;
 use assisted_ocl::paths::{CLUSTER_CONFIG, EXTRA_INPUTS, NAMESPACE};
 use assisted_ocl::service::Layering;
@@ -250,7 +251,7 @@ where
         Err(error) => match status(&error) {
             Some(409) => Ok(()),
             // The API finds fault with the object itself.
-            Some(400 | 413 | 422) => Err(hopeless(LayeringErrorCode::BuildInfra, chain(&error))),
+            Some(400 | 413 | 422) => Err(hopeless(LayeringErrorCode::BuildInfra, api_message(&error))),
             _ => Err(error.into()),
         },
     }
