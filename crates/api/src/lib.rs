@@ -13,7 +13,6 @@ pub mod fuzz;
 pub mod help;
 mod http;
 pub mod identity;
-mod off_thread;
 pub mod openapi;
 mod operation;
 pub mod server;

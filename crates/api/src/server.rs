@@ -4,10 +4,10 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
+use assisted_base::idle::{IdleTimeouts, Requests};
 use assisted_base::pem::{self, PemError};
 use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HeaderValue};
@@ -243,12 +243,12 @@ async fn connection<S>(
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let timeouts = *api.timeouts();
-    let requests = Arc::new(Requests::default());
-    let asked = Arc::clone(&requests);
+    let requests = Requests::default();
+    let asked = requests.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);
         let (api, limit, version) = (api.clone(), limit.clone(), request.version());
-        let under_way = UnderWay::begin(&asked, version);
+        let under_way = asked.begin(version);
         async move {
             let mut answer = Box::pin(api.answer(request)).await;
             if version <= Version::HTTP_11 && limit.is_large() {
@@ -259,67 +259,11 @@ async fn connection<S>(
     });
     let stream = TokioIo::new(Stall::new(stream, timeouts.write));
     let connection = builder.serve_connection(stream, service).into_owned();
-    let mut connection = std::pin::pin!(watcher.watch(connection));
-    // Until it is known which version of HTTP a client speaks, nothing else limits its time.
-    let ended = match timeout(timeouts.head, &mut connection).await {
-        Ok(ended) => ended,
-        Err(_) => match requests.version.get() {
-            None => return tracing::debug!("a client that asked nothing is cut off"),
-            // The head of its next request has to come in time.
-            Some(version) if *version <= Version::HTTP_11 => connection.await,
-            Some(_) => tokio::select! {
-                ended = connection => ended,
-                () = requests.idle(timeouts.idle) => {
-                    return tracing::debug!("a client that asks nothing any more is cut off");
-                }
-            },
-        },
-    };
-    if let Err(error) = ended {
-        tracing::debug!(error, "a connection ended before its time");
-    }
-}
-
-/// What was asked on a connection.
-#[derive(Default)]
-struct Requests {
-    /// The version of HTTP that the client speaks; none before it has asked.
-    version: OnceLock<Version>,
-    begun: AtomicU64,
-    ended: AtomicU64,
-}
-
-impl Requests {
-    /// Ends once nothing was asked for so long, and everything is answered for so long. Over HTTP/2 a client need not ask to keep its place:
-    /// its pings are answered below the requests.
-    async fn idle(&self, time: Duration) {
-        let counts = || (self.begun.load(Ordering::Relaxed), self.ended.load(Ordering::Relaxed));
-        loop {
-            let before = counts();
-            tokio::time::sleep(time).await;
-            let (begun, ended) = counts();
-            if before == (begun, ended) && begun == ended {
-                return;
-            }
-        }
-    }
-}
-
-/// A request, from its head until the last of its answer is handed over, or nobody waits for it any more.
-struct UnderWay(Arc<Requests>);
-
-impl UnderWay {
-    fn begin(requests: &Arc<Requests>, version: Version) -> Self {
-        // It is the same for all of a connection.
-        let _ = requests.version.set(version);
-        requests.begun.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(requests))
-    }
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        self.0.ended.fetch_add(1, Ordering::Relaxed);
+    let connection = std::pin::pin!(watcher.watch(connection));
+    match requests.limit(connection, IdleTimeouts { first: timeouts.head, next: timeouts.idle }).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!(error, "a connection ended before its time"),
+        Err(idle) => tracing::debug!(%idle, "a connection is cut off"),
     }
 }
 

@@ -7,6 +7,8 @@ pub mod hex;
 pub mod html;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "server")]
+pub mod idle;
 pub mod ip;
 #[cfg(feature = "metrics")]
 pub mod metrics;

@@ -36,5 +36,7 @@ topic! {
         events_per_minute: NonZeroUsize = count(600), "MAX_EVENTS_PER_MINUTE";
         /// Most hosts of an infra-env; further ones don't register.
         hosts_per_infra_env: NonZeroUsize = count(5000), "MAX_HOSTS_PER_INFRA_ENV";
+        /// Most clusters, and most infra-envs, of one user; further ones are refused. Where nobody logs in, they are not counted.
+        objects_per_user: NonZeroUsize = count(10_000), "MAX_OBJECTS_PER_USER";
     }
 }

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 
 use crate::attempt::final_error;
 use crate::database::Database;
-use crate::{Error, Grant, TokenResource};
+use crate::{Caller, Error, Grant, TokenResource};
 
 /// Makes the token that opens one resource to those who hold its URL; `None` where no token is needed.
 pub type Signer = Arc<dyn Fn(Grant) -> Option<String> + Send + Sync>;
@@ -146,6 +146,30 @@ impl Access {
     pub async fn image_token_key(&self, id: InfraEnvId) -> Result<Option<Secret>, Error> {
         let found = self.database.known_infra_env(id).await.map_err(final_error)?;
         Ok(found.map(|stored| stored.record.image_token_key.clone()))
+    }
+
+    /// How many clusters a caller owns; `None`: nobody owns any.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn count_clusters(&self, caller: &Caller) -> Result<Option<u64>, Error> {
+        if !self.has_owners() {
+            return Ok(None);
+        }
+        Ok(Some(self.database.reader().count_clusters(&caller.user_name).await?))
+    }
+
+    /// How many infra-envs a caller owns; `None`: nobody owns any.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn count_infra_envs(&self, caller: &Caller) -> Result<Option<u64>, Error> {
+        if !self.has_owners() {
+            return Ok(None);
+        }
+        Ok(Some(self.database.reader().count_infra_envs(&caller.user_name).await?))
     }
 
     /// How many hosts an infra-env has.

@@ -34,7 +34,7 @@ mod mark_watch;
 pub mod metrics;
 mod not_found;
 pub mod object;
-mod off_thread;
+pub mod off_thread;
 mod owner;
 mod pace;
 mod parts;

@@ -1,4 +1,5 @@
-//! What takes milliseconds of a processor does not run on the threads that serve requests.
+//! What takes milliseconds of a processor does not run on the threads that serve requests: a report that is judged, a body of many
+//! megabytes that is read, an answer of as many that is written or compressed.
 
 use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
@@ -10,8 +11,8 @@ use tokio::time::timeout;
 
 use crate::Error;
 
-/// To read so long a report, in bytes, takes milliseconds.
-pub(crate) const LONG: usize = 256 * 1024;
+/// To read, write or compress a text of so many bytes takes milliseconds.
+pub const LONG: usize = 256 * 1024;
 
 /// To decide about reports of so many bytes takes milliseconds.
 pub(crate) const LARGE: usize = 1024 * 1024;
@@ -26,12 +27,31 @@ fn most() -> usize {
     available_parallelism().map_or(2, usize::from)
 }
 
-/// Runs something on what it is given, which is given back with the outcome; where it takes long, on a thread of its own. It keeps its place
-/// there until it ends, also when nobody waits for it any more.
+/// Runs something on a thread of its own. It keeps its place there until it ends, also when nobody waits for it any more.
 ///
 /// # Errors
 ///
 /// It did not get its turn in time, it panicked there, or the runtime ends.
+pub async fn off_thread<O: Send + 'static>(run: impl FnOnce() -> O + Send + 'static) -> Result<O, Error> {
+    off_thread_boxed(Box::new(run)).await
+}
+
+/// The same of what is in a box, which may be large, and is kept while it waits. A task is much code: like this it is compiled for each type
+/// of outcome, and not for each answer that is written.
+async fn off_thread_boxed<O: Send + 'static>(run: Box<dyn FnOnce() -> O + Send>) -> Result<O, Error> {
+    let place = place(&PLACES, PATIENCE).await?;
+    let task = tokio::task::spawn_blocking(move || {
+        let _place = place;
+        run()
+    });
+    task.await.map_err(Error::internal)
+}
+
+/// Runs something on what it is given, which is given back with the outcome; where it takes long, as [`off_thread`] does.
+///
+/// # Errors
+///
+/// The same.
 pub(crate) async fn off_thread_if<G: Send + 'static, O: Send + 'static>(
     takes_long: bool,
     mut given: G,
@@ -41,17 +61,11 @@ pub(crate) async fn off_thread_if<G: Send + 'static, O: Send + 'static>(
         let outcome = run(&mut given);
         return Ok((given, outcome));
     }
-    // In a box: it may be large, and is kept while it waits.
-    let run: Box<dyn FnOnce() -> (G, O) + Send> = Box::new(move || {
+    let run = move || {
         let outcome = run(&mut given);
         (given, outcome)
-    });
-    let place = place(&PLACES, PATIENCE).await?;
-    let task = tokio::task::spawn_blocking(move || {
-        let _place = place;
-        run()
-    });
-    task.await.map_err(Error::internal)
+    };
+    off_thread_boxed(Box::new(run)).await
 }
 
 /// Waits for a place.
@@ -59,8 +73,8 @@ async fn place(places: &Arc<Semaphore>, patience: Duration) -> Result<OwnedSemap
     match timeout(patience, Arc::clone(places).acquire_owned()).await {
         Ok(place) => place.map_err(Error::internal),
         Err(_) => {
-            tracing::warn!(?patience, "something large is not judged: others are before it");
-            let reason = "The service judges large reports of other hosts just now. Try again in a moment";
+            tracing::warn!(?patience, "something large is refused: others are before it");
+            let reason = "The service is busy with large requests of others just now. Try again in a moment";
             Err(Refusal::new(RefusalKind::Unavailable, reason).into())
         }
     }
@@ -74,6 +88,16 @@ mod tests {
     use super::*;
 
     const LIMIT: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn others_go_on_meanwhile() {
+        let (sender, receiver) = mpsc::channel();
+        // On the only thread of this runtime: it gets its turn while the other one works, or never.
+        let other = tokio::spawn(async move { sender.send("done").unwrap() });
+        let heard = off_thread(move || receiver.recv_timeout(LIMIT)).await.unwrap();
+        assert_eq!(heard, Ok("done"));
+        other.await.unwrap();
+    }
 
     #[tokio::test]
     async fn others_are_served_meanwhile() {

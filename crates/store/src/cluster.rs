@@ -133,6 +133,13 @@ impl Reader {
         self.read(select.build()).await?.iter().map(|row| stored(row, self.keys())).collect()
     }
 
+    /// How many clusters of a user there are.
+    pub async fn count_clusters(&self, user_name: &str) -> Result<u64, Error> {
+        let mut select = Select::new("select count(*) from clusters");
+        select.when("deleted_at is null").equal("user_name", Some(user_name.to_owned()));
+        self.count(select.build()).await
+    }
+
     /// A cluster with its hosts, their reports and infra-envs: five queries, whatever the number of hosts.
     pub async fn load_cluster(&self, id: ClusterId, deleted: Deleted) -> Result<Option<ClusterRow>, Error> {
         let filter =

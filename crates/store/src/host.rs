@@ -188,8 +188,7 @@ impl Reader {
     pub async fn count_hosts(&self, filter: &HostFilter) -> Result<u64, Error> {
         let mut select = Select::new("select count(*) from hosts h");
         conditions(&mut select, filter);
-        let row = self.read_one(select.build()).await?;
-        Ok(row.map_or(Ok(0), |row| row.int(0))?.unsigned_abs())
+        self.count(select.build()).await
     }
 
     /// A host with all its reports, its infra-env and the version of its cluster.

@@ -103,4 +103,11 @@ impl Reader {
         select.tail(" order by created_at, id");
         self.read(select.build()).await?.iter().map(|row| stored(row, self.keys())).collect()
     }
+
+    /// How many infra-envs of a user there are.
+    pub async fn count_infra_envs(&self, user_name: &str) -> Result<u64, Error> {
+        let mut select = Select::new("select count(*) from infra_envs");
+        select.equal("user_name", Some(user_name.to_owned()));
+        self.count(select.build()).await
+    }
 }

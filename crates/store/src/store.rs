@@ -222,4 +222,10 @@ impl Reader {
     pub(crate) async fn read_one(&self, statement: Statement) -> Result<Option<Row>, Error> {
         Ok(self.read(statement).await?.into_iter().next())
     }
+
+    /// What a `select count(*)` counts.
+    pub(crate) async fn count(&self, statement: Statement) -> Result<u64, Error> {
+        let row = self.read_one(statement).await?;
+        Ok(row.map_or(Ok(0), |row| row.int(0))?.unsigned_abs())
+    }
 }

@@ -8,6 +8,7 @@ mod docker_registry;
 mod error;
 mod golden;
 mod hole;
+pub mod http2;
 mod ignition;
 pub mod install_config;
 mod kafka;

@@ -1,5 +1,5 @@
-//! What all who ask may hold together, and each of them: connections, bodies, uploads, watches, events, hosts. Who asks for more is
-//! told to come back later.
+//! What all who ask may hold together, and each of them: connections, bodies, uploads, watches, events, hosts, clusters,
+//! infra-envs. Who asks for more is told to come back later.
 
 mod shares;
 mod window;
@@ -112,6 +112,33 @@ impl Budget {
             message: "too many events are told; tell fewer".to_owned(),
             retry_after: wait,
         })
+    }
+
+    /// Lets a caller add a cluster.
+    pub(crate) async fn cluster(&self, service: &Service, caller: &Caller) -> Result<(), ApiError> {
+        self.object(caller, "clusters", service.access().count_clusters(caller).await?)
+    }
+
+    /// Lets a caller add an infra-env.
+    pub(crate) async fn infra_env(&self, service: &Service, caller: &Caller) -> Result<(), ApiError> {
+        self.object(caller, "infra-envs", service.access().count_infra_envs(caller).await?)
+    }
+
+    /// Lets a caller add one to those that there are. Of what is added at the same time none counts for the others.
+    fn object(&self, caller: &Caller, kind: &str, count: Option<u64>) -> Result<(), ApiError> {
+        let most = self.limits.objects_per_user.get() as u64;
+        if count.is_none_or(|count| count < most) {
+            return Ok(());
+        }
+        tracing::warn!(
+            user = caller.user_name,
+            kind,
+            most,
+            "an object is refused: its user has as many as they may"
+        );
+        let text =
+            format!("you have {most} {kind} already; delete some, or have MAX_OBJECTS_PER_USER set higher");
+        Err(ApiError::busy(429, text))
     }
 
     /// Lets a host register that is known, or for which its infra-env has room.

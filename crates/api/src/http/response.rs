@@ -5,6 +5,7 @@ use std::pin::Pin;
 
 use assisted_service::file::File;
 use assisted_service::metrics::Record;
+use assisted_service::off_thread::{LONG, off_thread};
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -19,7 +20,6 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
 use crate::error::ApiError;
-use crate::off_thread::{LONG, off_thread};
 
 /// A body that is whole, or one that is made while it is sent.
 pub(crate) type Body = Either<Full<Bytes>, StreamBody<Pieces>>;
@@ -64,7 +64,7 @@ pub(crate) async fn long_json_answer<T: Serialize + Send + 'static>(status: Stat
     match off_thread(move || serde_json::to_vec(&value)).await {
         Ok(Ok(body)) => bytes_answer(status, "application/json", body.into()),
         Ok(Err(error)) => ApiError::internal(&error).answer(),
-        Err(error) => error.answer(),
+        Err(error) => ApiError::from(error).answer(),
     }
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn list_answer<T: Serialize + Send + 'static>(
     let parts = stream::once(future::ready(Ok(first))).chain(rest).enumerate();
     let frames = parts.then(|(number, part)| async move {
         let text = match part {
-            Ok(part) => off_thread(move || members(&part, number == 0)).await,
+            Ok(part) => off_thread(move || members(&part, number == 0)).await.map_err(ApiError::from),
             Err(error) => Err(error),
         };
         let text = text.map_err(io::Error::other).flatten();

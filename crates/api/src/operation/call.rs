@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use assisted_core::model::host::HostKey;
 use assisted_service::file::File;
+use assisted_service::off_thread::{LONG, off_thread};
 use assisted_service::{Caller, Service};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::operation::Operation;
@@ -24,7 +25,6 @@ use crate::check::Bodies;
 use crate::check::params::Params;
 use crate::error::ApiError;
 use crate::http::response::{Answer, empty_answer, file_answer, long_json_answer};
-use crate::off_thread::{LONG, off_thread};
 
 /// What an operation gets to see of its request.
 pub(super) struct Call<'a> {

@@ -27,11 +27,18 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
             Ok(empty_answer(call.status()))
         }
 
-        Id::RegisterCluster => call.json(service.clusters().register(caller, call.body().await?)).await,
+        Id::RegisterCluster => {
+            call.budget.cluster(service, caller).await?;
+            call.json(service.clusters().register(caller, call.body().await?)).await
+        }
         Id::RegisterDisconnectedCluster => {
+            call.budget.cluster(service, caller).await?;
             call.json(service.clusters().register_disconnected(caller, call.body().await?)).await
         }
-        Id::ImportCluster => call.json(service.clusters().import(caller, call.body().await?)).await,
+        Id::ImportCluster => {
+            call.budget.cluster(service, caller).await?;
+            call.json(service.clusters().import(caller, call.body().await?)).await
+        }
         Id::ListClusters => lists::clusters(call).await,
         Id::GetCluster => call.respond(service.clusters().get(caller, query::get_cluster(call)?)).await,
         Id::UpdateCluster => {
@@ -149,6 +156,7 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         Id::ListHostValidations => call.json(service.hosts().list_validations(caller, call.host()?)).await,
 
         Id::RegisterInfraEnv => {
+            call.budget.infra_env(service, caller).await?;
             let params: InfraEnvCreateParams = call.body().await?;
             if let Some(cluster_id) = params.cluster_id {
                 call.may_bind_to(cluster_id).await?;

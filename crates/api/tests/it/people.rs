@@ -279,6 +279,36 @@ async fn objects_are_ended_by_their_owners_and_by_administrators() {
 }
 
 #[tokio::test]
+async fn a_user_has_so_many_clusters_and_infra_envs() {
+    let mut settings = UserStore::settings();
+    settings.limits.objects_per_user = 2_usize.try_into().unwrap();
+    let people = UserStore::of(Server::start(settings).await).await;
+    let ann = people.add("ann", "editor", "blue").await;
+    let bob = people.add("bob", "editor", "blue").await;
+    let cluster = people.cluster(&ann, "one").await;
+    people.cluster(&ann, "two").await;
+    let infra_env = people.infra_env(&ann, "one").await;
+    people.infra_env(&ann, "two").await;
+    let server = &people.server;
+    for path in ["/v2/clusters", "/v2/clusters/import", "/v2/clusters/disconnected", "/v2/infra-envs"] {
+        let request = server.client.post(format!("{}{path}", server.url)).bearer_auth(&ann);
+        let answer = request.json(&json!({})).send().await.unwrap();
+        assert_eq!(answer.status(), 429, "{path}");
+        assert!(answer.headers().contains_key("retry-after"), "{path}");
+        assert!(answer.text().await.unwrap().contains("MAX_OBJECTS_PER_USER"), "{path}");
+    }
+    // Others have their own, and what is deleted makes room.
+    people.cluster(&bob, "three").await;
+    people.infra_env(&bob, "three").await;
+    for path in [format!("/v2/clusters/{cluster}"), format!("/v2/infra-envs/{infra_env}")] {
+        assert_eq!(people.ask(Method::DELETE, &path, &ann, None).await.0, 204, "{path}");
+    }
+    people.cluster(&ann, "three").await;
+    people.infra_env(&ann, "three").await;
+    people.server.stop().await;
+}
+
+#[tokio::test]
 async fn a_token_for_one_cluster_opens_nothing_else() {
     let people = UserStore::new().await;
     let (one, other) =

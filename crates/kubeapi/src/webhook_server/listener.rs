@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use assisted_base::idle::{IdleTimeouts, Requests};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
@@ -66,6 +67,9 @@ pub trait WebhookHandler: Send + Sync + 'static {
     /// Reviews that are read and answered at a time; further ones wait.
     const MOST_AT_A_TIME: usize;
 
+    /// How long a client may ask nothing: longer than API servers keep a connection that they don't use.
+    const IDLE: IdleTimeouts = IdleTimeouts { first: HANDSHAKE, next: Duration::from_secs(300) };
+
     /// What is at a path.
     fn endpoint(&self, path: &str) -> Endpoint;
 
@@ -113,13 +117,22 @@ pub async fn serve<A: WebhookHandler>(
         tokio::spawn(async move {
             let _slot = slot;
             let Some(stream) = handshake(stream, &acceptor).await else { return };
-            let service = service_fn(move |request| {
+            let requests = Requests::default();
+            let asked = requests.clone();
+            let service = service_fn(move |request: Request<Incoming>| {
                 let (handler, reviews) = (Arc::clone(&handler), Arc::clone(&reviews));
-                async move { Ok::<_, Infallible>(respond(request, &*handler, &reviews).await) }
+                let under_way = asked.begin(request.version());
+                async move {
+                    let _under_way = under_way;
+                    Ok::<_, Infallible>(respond(request, &*handler, &reviews).await)
+                }
             });
             let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
-            if let Err(error) = watcher.watch(connection).await {
-                tracing::debug!(error, "a connection ended before its time");
+            let connection = std::pin::pin!(watcher.watch(connection));
+            match requests.limit(connection, A::IDLE).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::debug!(error, "a connection ended before its time"),
+                Err(idle) => tracing::debug!(%idle, "a connection is cut off"),
             }
         });
     }

@@ -78,9 +78,9 @@ pub(crate) struct Postgres {
     _trimming: AbortOnDropHandle<()>,
 }
 
-/// How batches are written.
+/// Commits batches, many at once (group commit): what that takes.
 #[derive(Debug)]
-struct Target {
+struct GroupCommitter {
     pool: Pool,
     limit: Duration,
     replica: Uuid,
@@ -107,8 +107,8 @@ impl Postgres {
         let listener =
             postgres_listener::start(config, tls, replica, Arc::clone(feed), Arc::clone(&moved)).await?;
         let (writer, queue) = Writer::new();
-        let target = Target { pool: pool.clone(), limit, replica, moved: Arc::clone(&moved) };
-        tokio::spawn(write_queued(target, Arc::clone(feed), queue));
+        let committer = GroupCommitter { pool: pool.clone(), limit, replica, moved: Arc::clone(&moved) };
+        tokio::spawn(write_queued(committer, Arc::clone(feed), queue));
         let trimming = tokio::spawn(trim(pool.clone(), options.idle, options.lifetime));
         let trimming = AbortOnDropHandle::new(trimming);
         Ok(Self { pool, check_ins, limit, moved, writer, _listener: listener, _trimming: trimming })
@@ -275,27 +275,27 @@ async fn fetch<P: ToSql + Sync>(
     Ok(output)
 }
 
-async fn write_queued(target: Target, feed: Arc<ChangeFeed>, mut queue: mpsc::Receiver<Job>) {
+async fn write_queued(committer: GroupCommitter, feed: Arc<ChangeFeed>, mut queue: mpsc::Receiver<Job>) {
     let mut jobs = Vec::with_capacity(GROUP);
     while queue.recv_many(&mut jobs, GROUP).await > 0 {
         let group = Group::of(&mut jobs);
-        let replies = write_group(&target, &group.batches).await;
+        let replies = write_group(&committer, &group.batches).await;
         group.answer(replies, &feed);
     }
 }
 
 /// Writes batches in as few transactions as can be: a group in which something fails is halved until it stands alone.
-async fn write_group(target: &Target, batches: &[Batch]) -> Vec<Reply> {
+async fn write_group(committer: &GroupCommitter, batches: &[Batch]) -> Vec<Reply> {
     let mut replies = Vec::with_capacity(batches.len());
     let mut groups = vec![batches];
     while let Some(group) = groups.pop() {
-        match transact(target, group, postgres_group::plan(group)).await {
+        match transact(committer, group, postgres_group::plan(group)).await {
             Ok(outputs) => replies.extend(outputs.into_iter().map(Ok)),
             Err(error) if !may_be_one_batch(&error) => {
                 replies.extend(group.iter().map(|_| Err(error.clone())));
             }
             Err(_) => match group {
-                [batch] => replies.push(write_alone(target, batch).await),
+                [batch] => replies.push(write_alone(committer, batch).await),
                 _ => {
                     let (first, second) = group.split_at(group.len() / 2);
                     groups.extend([second, first]);
@@ -316,12 +316,12 @@ fn may_be_one_batch(error: &WriteError) -> bool {
 }
 
 /// Writes a batch in a transaction of its own, statement by statement, so that it is known which one fails.
-async fn write_alone(target: &Target, batch: &Batch) -> Reply {
+async fn write_alone(committer: &GroupCommitter, batch: &Batch) -> Reply {
     let batches = std::slice::from_ref(batch);
     let mut tries = 1;
     loop {
         let steps = batch.statements.iter().map(|statement| Step::One(0, statement)).collect();
-        match transact(target, batches, steps).await {
+        match transact(committer, batches, steps).await {
             Ok(outputs) => return Ok(outputs.into_iter().next().unwrap_or_default()),
             Err(error) if tries < TRIES && stood_in_the_way(&error) => tries += 1,
             Err(error) => return Err(error),
@@ -339,19 +339,19 @@ fn stood_in_the_way(error: &WriteError) -> bool {
 
 /// Writes the batches, of which the steps were made, in one transaction; an error means that nothing is written.
 async fn transact(
-    target: &Target,
+    committer: &GroupCommitter,
     batches: &[Batch],
     mut steps: Vec<Step<'_>>,
 ) -> Result<Vec<Vec<Output>>, WriteError> {
     let subjects = batches.iter().flat_map(|batch| batch.subjects.iter().copied());
-    let notifications: Vec<_> = subject::encode(target.replica, subjects)
+    let notifications: Vec<_> = subject::encode(committer.replica, subjects)
         .into_iter()
         .map(|payload| Statement::new(postgres_listener::NOTIFY, vec![payload.into()]))
         .collect();
     steps.extend(notifications.iter().map(|statement| Step::One(batches.len(), statement)));
 
-    let client = target.pool.get().await.map_err(Error::from)?;
-    let done = within(target.limit, client, async |client| {
+    let client = committer.pool.get().await.map_err(Error::from)?;
+    let done = within(committer.limit, client, async |client| {
         let mut prepared = Vec::with_capacity(steps.len());
         for step in &steps {
             prepared.push(client.prepare_cached(step.sql()).await.map_err(Error::from)?);
@@ -382,7 +382,7 @@ async fn transact(
         Ok(outputs)
     })
     .await;
-    leave_if_read_only(&target.pool, &target.moved, &done);
+    leave_if_read_only(&committer.pool, &committer.moved, &done);
     done
 }
 

@@ -221,6 +221,14 @@ async fn clusters_are_filtered(database: Database) {
         let names: Vec<_> = found.iter().map(|stored| stored.record.cluster.name.as_str()).collect();
         assert_eq!(names.join(" "), expected, "{filter:?}");
     }
+
+    assert_eq!(store.count_clusters("ann").await.unwrap(), 2);
+    assert_eq!(store.count_clusters("bob").await.unwrap(), 0);
+    clusters[1].cluster.deleted_at = Some(DateTime(at(9)));
+    let mut batch = Batch::new();
+    batch.update_cluster(&clusters[1], Version::FIRST);
+    store.write(batch).await.unwrap();
+    assert_eq!(store.count_clusters("ann").await.unwrap(), 1);
 }
 
 async fn an_object_stands_for_one_row(database: Database) {
@@ -276,6 +284,8 @@ async fn infra_envs_are_filtered(database: Database) {
     for (filter, expected) in cases {
         assert_eq!(store.infra_envs(&filter).await.unwrap().len(), expected, "{filter:?}");
     }
+    assert_eq!(store.count_infra_envs("ann").await.unwrap(), 1);
+    assert_eq!(store.count_infra_envs("bob").await.unwrap(), 0);
 }
 
 async fn hosts_are_filtered(database: Database) {

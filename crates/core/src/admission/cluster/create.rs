@@ -363,12 +363,9 @@ fn usages(cluster: &Cluster, params: &ClusterCreateParams) -> Usages {
     let mut usages = Usages::default();
     usage::record(&mut usages, cluster);
     let given = |member: &Option<String>| !text(member.as_ref()).is_empty();
-    // The flag of the encrypted proxy follows the plain one (service-api §20, 13).
+    // The flag of the encrypted proxy follows the plain one, so that it alone is not noted (service-api §20, 13).
     let http = given(&params.http_proxy);
-    let any = http || given(&params.https_proxy) || given(&params.no_proxy);
-    if any {
-        usage::record_proxy(&mut usages, http, http, given(&params.no_proxy));
-    }
+    usage::record_proxy(&mut usages, http, http, given(&params.no_proxy));
     usage::record_disk_encryption(&mut usages, cluster);
     usages
 }

@@ -193,6 +193,9 @@ fn features_are_noted() {
         let kinds = noted.as_object().unwrap().keys().filter(|key| key.ends_with("network type")).count();
         assert_eq!(kinds, 1, "{further}: {noted}");
     }
+    // The flags decide, and that of the encrypted proxy follows the plain one: without that there is nothing to note (service-api §20, 13).
+    let cluster = created(&json!({"https_proxy": proxy})).unwrap().record.cluster;
+    assert!(!cluster.feature_usage.contains("Proxy"), "{}", cluster.feature_usage);
     // Only an update notes the architecture.
     let cluster = created(&json!({"cpu_architecture": "aarch64"})).unwrap().record.cluster;
     assert!(!cluster.feature_usage.contains("architecture"), "{}", cluster.feature_usage);

@@ -3,15 +3,27 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use assisted_kubeapi::admission::certificate;
+use assisted_base::idle::IdleTimeouts;
+use assisted_base::pem;
+use assisted_kubeapi::admission::certificate::{self, Stored};
 use assisted_kubeapi::admission::server::{Clusters, serve};
 use assisted_kubeapi::admission::tls::{Certified, Files, Protocols, server_config};
+use assisted_kubeapi::webhook_server::listener::{self, Endpoint, Refused, WebhookHandler};
 use assisted_testkit::Authority;
+use assisted_testkit::http2::Connection;
+use bytes::Bytes;
 use jiff::Timestamp;
 use reqwest::{Certificate, Client, StatusCode};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use tokio_util::sync::CancellationToken;
 
 use super::{request, resource};
@@ -39,13 +51,17 @@ struct Listening {
     address: SocketAddr,
 }
 
-async fn listen() -> Listening {
-    let now = Timestamp::now();
+/// A certificate, and a listener's settings with it.
+fn certified() -> (Stored, Arc<ServerConfig>) {
     let names = ["127.0.0.1".to_owned()];
-    let stored = certificate::next(None, &names, now, false).unwrap().store.unwrap();
+    let stored = certificate::next(None, &names, Timestamp::now(), false).unwrap().store.unwrap();
     let certified = Arc::new(Certified::default());
     certified.set(stored.certificate.as_bytes(), stored.key.expose().as_bytes()).unwrap();
-    let tls = server_config(certified, &Protocols::default()).unwrap();
+    (stored, server_config(certified, &Protocols::default()).unwrap())
+}
+
+async fn listen() -> Listening {
+    let (stored, tls) = certified();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let stop = CancellationToken::new();
@@ -103,7 +119,79 @@ async fn reviews_are_answered_and_all_else_is_refused() {
 
     listening.stop.cancel();
     listening.task.await.unwrap().unwrap();
-    assert!(tokio::net::TcpStream::connect(listening.address).await.is_err());
+    assert!(TcpStream::connect(listening.address).await.is_err());
+}
+
+const SHORT: Duration = Duration::from_secs(1);
+
+/// A listener that does not do it would let the test run into this.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A webhook whose clients soon have to ask.
+struct Impatient;
+
+impl WebhookHandler for Impatient {
+    const MOST_BYTES: usize = 1024;
+    const MOST_AT_A_TIME: usize = 1;
+    const IDLE: IdleTimeouts = IdleTimeouts { first: SHORT, next: SHORT };
+
+    fn endpoint(&self, _: &str) -> Endpoint {
+        Endpoint::Webhook
+    }
+
+    async fn answer(&self, _: &str, _: Bytes) -> Result<Value, Refused> {
+        Ok(json!({}))
+    }
+}
+
+/// Speaks HTTP/2 with a listener.
+async fn speak(address: SocketAddr, stored: &Stored) -> Connection<TlsStream<TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(pem::certificates(stored.bundle.as_bytes()).unwrap());
+    let mut tls = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    tls.alpn_protocols = vec![b"h2".to_vec()];
+    let stream = TcpStream::connect(address).await.unwrap();
+    let name = ServerName::from(address.ip());
+    let stream = TlsConnector::from(Arc::new(tls)).connect(name, stream).await.unwrap();
+    Connection::open(stream).await.unwrap()
+}
+
+/// Waits until a connection is cut off, which pings until then.
+async fn cut_off(mut connection: Connection<TlsStream<TcpStream>>) {
+    let ended = async {
+        while connection.is_there().await {
+            sleep(SHORT / 10).await;
+        }
+    };
+    timeout(LIMIT, ended).await.expect("it is not cut off");
+}
+
+#[tokio::test]
+async fn a_connection_that_only_pings_is_cut_off() {
+    let (stored, tls) = certified();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = CancellationToken::new();
+    let (_, tls) = watch::channel(tls);
+    let task = tokio::spawn(listener::serve(listener, tls, Arc::new(Impatient), stop.clone()));
+    let mut connection = speak(address, &stored).await;
+    connection.ask(1, "/review", true).await.unwrap();
+    // It stays as long as something is answered: the body of the review does not come.
+    let begun = Instant::now();
+    while begun.elapsed() < SHORT * 4 {
+        assert!(connection.is_there().await, "it is cut off too early");
+        sleep(SHORT / 10).await;
+    }
+    connection.cancel(1).await.unwrap();
+    cut_off(connection).await;
+    // So is one on which nothing was ever asked.
+    cut_off(speak(address, &stored).await).await;
+    stop.cancel();
+    task.await.unwrap().unwrap();
 }
 
 #[tokio::test]
