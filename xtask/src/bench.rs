@@ -35,6 +35,8 @@ enum Name {
     Discovery,
     /// Decisions about one cluster; 1,000 installations at once; 10,000 and 100,000 hosts that poll once a minute
     Installs,
+    /// Hosts that poll several replicas behind one address; with `--kill` one of those is killed amid them: `--replicas 3 --hosts 300000 --kill`
+    Replicas,
     /// Reports of 16 MiB in many shapes, and how much longer `/health`, polls and reports of others take beside them; with
     /// `--hosts 10000` beside so many hosts that poll once a minute
     Hostile,
@@ -61,7 +63,9 @@ impl Bench {
             build("the program for hosts", &["build", "--profile", "host", "--package", "assisted-host"])?;
         }
         let bench = match self.name {
-            Name::Discovery | Name::Installs | Name::Hostile | Name::Soak | Name::Kube => LOAD,
+            Name::Discovery | Name::Installs | Name::Replicas | Name::Hostile | Name::Soak | Name::Kube => {
+                LOAD
+            }
             Name::Images => IMAGES,
             Name::Generate => GENERATE,
         };
@@ -82,6 +86,7 @@ impl Bench {
         let name: &[&str] = match self.name {
             Name::Discovery => &["discovery"],
             Name::Installs => &["installs"],
+            Name::Replicas => &["replicas"],
             Name::Hostile => &["hostile"],
             Name::Soak => &["soak"],
             Name::Kube => &["kube"],

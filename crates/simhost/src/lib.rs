@@ -6,7 +6,7 @@
 //! against a real service over a few connections. What they are like is told by [`plan`], [`topology`], [`network`],
 //! [`fault`], [`world`] and [`inventory`].
 //!
-//! [`host`] with [`connection`] and [`load`] alone make load for measurements.
+//! [`host`] with [`connection`], [`load`] and [`polls`] alone make load for measurements.
 
 pub mod action;
 pub mod connection;
@@ -23,6 +23,7 @@ pub mod logs;
 pub mod machine;
 pub mod network;
 pub mod plan;
+pub mod polls;
 pub mod random;
 pub mod simulation;
 pub mod step;

@@ -31,9 +31,19 @@ impl Server {
     /// Starts a program with its data in a folder; `more` adds options and environment. Its log is `service.log` in the
     /// folder, with what it logged there before.
     pub fn start(program: &Path, dir: &Path, more: impl FnOnce(&mut Command)) -> Result<Self, Error> {
+        Self::start_at(program, ([127, 0, 0, 1], 0).into(), dir, more)
+    }
+
+    /// The same at an address where others look for it, also when it is started again.
+    pub fn start_at(
+        program: &Path,
+        listen: SocketAddr,
+        dir: &Path,
+        more: impl FnOnce(&mut Command),
+    ) -> Result<Self, Error> {
         let log = dir.join("service.log");
         let mut command = tied(program);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(dir);
+        command.args(["serve", "--listen", &listen.to_string(), "--data-dir"]).arg(dir);
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         command.stderr(std::fs::File::options().create(true).append(true).open(&log)?);
         more(&mut command);

@@ -1,5 +1,6 @@
 //! Many hosts on one replica, each of which polls once a minute, and a report that must be seen among them.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -26,29 +27,36 @@ pub async fn run(engine: Engine, program: &Path, crowds: &[u32], limit: Duration
     for crowd in crowds {
         let crowd = crowd.next_multiple_of(HOSTS_PER_CLUSTER);
         heading(&format!("{crowd} hosts, one poll a minute each, on {engine}"));
-        gather(&service, &mut hosts, crowd).await?;
+        gather(service.address, &service.version, &mut hosts, crowd, |_| ()).await?;
         measure(&service, &hosts, limit).await?;
     }
     Ok(())
 }
 
-/// Lets hosts come until there are so many.
-pub async fn gather(service: &Service, hosts: &mut Vec<SimHost>, crowd: u32) -> Result<()> {
+/// Lets hosts come until there are so many; tells now and then how many have come.
+pub async fn gather(
+    address: SocketAddr,
+    version: &str,
+    hosts: &mut Vec<SimHost>,
+    crowd: u32,
+    tell: impl Fn(usize),
+) -> Result<()> {
     let (mut creating, mut registering) = (Duration::ZERO, Duration::ZERO);
     let before = hosts.len();
     while (hosts.len() as u32) < crowd {
         let first = hosts.len() as u32 / HOSTS_PER_CLUSTER;
         let more = SLICE.min(crowd - hosts.len() as u32) / HOSTS_PER_CLUSTER;
         let started = Instant::now();
-        let new = clusters(service, first..first + more).await?;
+        let new = clusters(address, version, first..first + more).await?;
         creating += started.elapsed();
         let arrivals = Arrivals::new(&new)?;
         let started = Instant::now();
-        arrivals.register(service, RUSH).await?;
+        arrivals.register(address, RUSH).await?;
         registering += started.elapsed();
         hosts.extend(new);
         // Who is not heard for three minutes counts as lost.
-        poll_once(service, hosts).await?;
+        poll_once(address, hosts).await?;
+        tell(hosts.len());
     }
     let came = (hosts.len() - before) as f64;
     let created = came / f64::from(HOSTS_PER_CLUSTER) / creating.as_secs_f64();
@@ -62,16 +70,16 @@ pub async fn gather(service: &Service, hosts: &mut Vec<SimHost>, crowd: u32) -> 
 }
 
 /// Each host polls once, as fast as can be.
-pub async fn poll_once(service: &Service, hosts: &[SimHost]) -> Result<()> {
-    let load =
-        Load { address: service.address, connections: CONNECTIONS, limit: Duration::MAX, per_second: None };
+pub async fn poll_once(address: SocketAddr, hosts: &[SimHost]) -> Result<()> {
+    let load = Load { address, connections: CONNECTIONS, limit: Duration::MAX, per_second: None };
     let paths = paths(hosts);
     let outcome = load.run(move |number| paths.get(number as usize).cloned().map(poll)).await?;
     ensure!(outcome.refused == 0, "{} polls were refused", outcome.refused);
     Ok(())
 }
 
-fn paths(hosts: &[SimHost]) -> Vec<String> {
+/// Where they poll.
+pub fn paths(hosts: &[SimHost]) -> Vec<String> {
     hosts.iter().map(SimHost::instructions_path).collect()
 }
 

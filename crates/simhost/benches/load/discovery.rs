@@ -63,10 +63,10 @@ pub async fn run(engine: Engine, program: &Path, limit: Duration) -> Result<()> 
 /// More hosts, after so many that there are, over so many connections.
 async fn populate(service: &Service, before: u32, count: u32, connections: usize) -> Result<Vec<SimHost>> {
     let first = before / HOSTS_PER_CLUSTER;
-    let hosts = clusters(service, first..first + count / HOSTS_PER_CLUSTER).await?;
+    let hosts = clusters(service.address, &service.version, first..first + count / HOSTS_PER_CLUSTER).await?;
     let arrivals = Arrivals::new(&hosts)?;
     let (started, cpu) = (Instant::now(), service.cpu()?);
-    arrivals.register(service, connections).await?;
+    arrivals.register(service.address, connections).await?;
     let rate = f64::from(count) / started.elapsed().as_secs_f64();
     let what = format!("registrations with first inventory, {count} hosts, {connections} connections");
     line(&what, Figure::PerSecond(rate), ">= 3,000");

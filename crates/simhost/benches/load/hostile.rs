@@ -96,12 +96,12 @@ struct Others<'a> {
 /// Measures each shape, beside so many other hosts that poll once a minute.
 pub async fn run(engine: Engine, program: &Path, others: u32, span: Duration) -> Result<()> {
     let service = Service::start(engine, program, &[]).await?;
-    let mut hosts = clusters(&service, 0..1).await?;
-    Arrivals::new(&hosts)?.register(&service, hosts.len()).await?;
+    let mut hosts = clusters(service.address, &service.version, 0..1).await?;
+    Arrivals::new(&hosts)?.register(service.address, hosts.len()).await?;
     if others > 0 {
         heading(&format!("{others} other hosts, service on {engine}"));
         let all = others.next_multiple_of(HOSTS_PER_CLUSTER) + HOSTS_PER_CLUSTER;
-        crowd::gather(&service, &mut hosts, all).await?;
+        crowd::gather(service.address, &service.version, &mut hosts, all, |_| ()).await?;
     }
     let (neighbours, crowd) = hosts.split_at(HOSTS_PER_CLUSTER as usize);
     let neighbour = neighbours.first().context("a cluster without hosts")?;
@@ -120,8 +120,8 @@ pub async fn run(engine: Engine, program: &Path, others: u32, span: Duration) ->
     row("nothing", [0, 0], rest);
     let mut worst = Waits::default();
     for (shape, number) in SHAPES.iter().zip(FIRST..) {
-        let hostile = clusters(&service, number..number + 1).await?;
-        Arrivals::new(&hostile)?.register(&service, hostile.len()).await?;
+        let hostile = clusters(service.address, &service.version, number..number + 1).await?;
+        Arrivals::new(&hostile)?.register(service.address, hostile.len()).await?;
         let senders = senders(shape, &hostile)?;
         service.wait_until_idle().await?;
         let (answers, waits) = others.beside(senders).await?;

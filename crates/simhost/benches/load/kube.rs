@@ -76,7 +76,7 @@ pub async fn run(engine: Engine, program: &Path, agents: u32, limit: Duration) -
     let hosts = pools(&hub, &service, agents).await?;
     let arrivals = Arrivals::new(&hosts)?;
     let (started, cpu) = (Instant::now(), service.cpu()?);
-    arrivals.register(&service, RUSH).await?;
+    arrivals.register(service.address, RUSH).await?;
     tokio::select! {
         all = watched.until_all(&hosts) => all?,
         lost = keep_polling(&service, &hosts) => lost?,
@@ -84,7 +84,7 @@ pub async fn run(engine: Engine, program: &Path, agents: u32, limit: Duration) -
     let rate = f64::from(agents) / started.elapsed().as_secs_f64();
     line("hosts that come until their Agents show inventories", Figure::PerSecond(rate), "");
     line("  CPU of the service, each", Figure::MsEach((service.cpu()? - cpu) * 1e3 / f64::from(agents)), "");
-    poll_once(&service, &hosts).await?;
+    poll_once(service.address, &hosts).await?;
     service.wait_until_idle().await?;
 
     let (requests, cpu) = (requests(&hub)?, service.cpu()?);
@@ -107,7 +107,7 @@ pub async fn run(engine: Engine, program: &Path, agents: u32, limit: Duration) -
 /// Each host polls about once a minute, as long as this is awaited: who is not heard for three counts as lost.
 async fn keep_polling(service: &Service, hosts: &[SimHost]) -> Result<()> {
     loop {
-        poll_once(service, hosts).await?;
+        poll_once(service.address, hosts).await?;
         tokio::time::sleep(Duration::from_secs(60)).await;
     }
 }
@@ -268,7 +268,7 @@ async fn restart(hub: &Kube, service: &mut Service, watched: &Watched, hosts: &[
     line("start beside all Agents: until the REST API answers", ms(ready), "");
     line("  until an Agent's change is done", Figure::Seconds(started.elapsed().as_secs_f64()), "");
     // Nobody was heard meanwhile; that is no news to tell of.
-    poll_once(service, hosts).await?;
+    poll_once(service.address, hosts).await?;
     service.wait_until_idle().await?;
     let made = requests(hub)?.since(&before);
     // One by this program, and what it changes in the Agent.

@@ -12,6 +12,7 @@ mod installs;
 mod kube;
 mod populate;
 mod process;
+mod replicas;
 mod report;
 mod service;
 mod shapes;
@@ -21,7 +22,7 @@ mod visible;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::{Parser, Subcommand, ValueEnum};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
@@ -56,6 +57,8 @@ enum What {
     },
     /// Installations at once; many hosts that poll once a minute
     Installs(Installs),
+    /// Hosts that poll several replicas, which share a PostgreSQL, while one of them is killed
+    Replicas(replicas::Options),
     /// Reports of 16 MiB, and what else is asked of the service meanwhile
     Hostile {
         /// Further hosts that poll once a minute meanwhile
@@ -119,7 +122,11 @@ async fn measure(cli: Cli) -> Result<()> {
     if let What::Discovery { .. } = cli.what {
         discovery::agent(&target_dir()?.join("host/assisted-host"))?;
     }
-    let engines = cli.engine.map_or_else(|| Engine::value_variants().to_vec(), |engine| vec![engine]);
+    let engines = match (cli.engine, &cli.what) {
+        (Some(engine), _) => vec![engine],
+        (None, What::Replicas(_)) => vec![Engine::Postgres],
+        (None, _) => Engine::value_variants().to_vec(),
+    };
     for engine in engines {
         match &cli.what {
             What::Discovery { seconds } => {
@@ -133,6 +140,10 @@ async fn measure(cli: Cli) -> Result<()> {
                 if !crowds.is_empty() {
                     crowd::run(engine, &program, &crowds, Duration::from_secs(options.seconds)).await?;
                 }
+            }
+            What::Replicas(options) => {
+                ensure!(engine == Engine::Postgres, "replicas share a PostgreSQL: {engine} serves one alone");
+                replicas::run(&program, options).await?;
             }
             What::Hostile { hosts, seconds } => {
                 hostile::run(engine, &program, *hosts, Duration::from_secs(*seconds)).await?;

@@ -13,8 +13,6 @@ use futures::future::BoxFuture;
 use hyper::Method;
 use serde_json::json;
 
-use super::service::Service;
-
 /// Connections of the load generator.
 pub const CONNECTIONS: usize = 32;
 /// Connections of hosts that are switched on together: each has its own.
@@ -23,9 +21,9 @@ pub const RUSH: usize = 256;
 pub const HOSTS_PER_CLUSTER: u32 = 3;
 
 /// Creates clusters and their infra-envs; gives the hosts that are to come.
-pub async fn clusters(service: &Service, numbers: Range<u32>) -> Result<Vec<SimHost>> {
-    let version = service.version.clone();
-    let infra_envs = each(service.address, CONNECTIONS, numbers.clone(), move |connection, number| {
+pub async fn clusters(address: SocketAddr, version: &str, numbers: Range<u32>) -> Result<Vec<SimHost>> {
+    let version = version.to_owned();
+    let infra_envs = each(address, CONNECTIONS, numbers.clone(), move |connection, number| {
         let version = version.clone();
         Box::pin(async move {
             let cluster = json!({"name": format!("c{number}"), "openshift_version": version, "pull_secret": PULL_SECRET, "base_dns_domain": "example.com"});
@@ -59,8 +57,8 @@ impl Arrivals {
     }
 
     /// Registers each host and sends its first inventory, over so many connections.
-    pub async fn register(self, service: &Service, connections: usize) -> Result<()> {
-        each(service.address, connections, self.0, |connection, requests| {
+    pub async fn register(self, address: SocketAddr, connections: usize) -> Result<()> {
+        each(address, connections, self.0, |connection, requests| {
             Box::pin(async move {
                 for (path, body) in requests {
                     let status = connection.send(Method::POST, &path, body).await?;
@@ -80,7 +78,7 @@ pub fn inventory(host: &SimHost, revision: u32) -> Result<Bytes> {
 }
 
 /// Does something for each item, over so many connections; gives what came of it, in the items' order.
-async fn each<T, R, F>(
+pub async fn each<T, R, F>(
     address: SocketAddr,
     connections: usize,
     items: impl IntoIterator<Item = T>,

@@ -1,6 +1,7 @@
 //! The service under test, as users run it: the release build, a process of its own, a fresh database.
 
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -31,30 +32,43 @@ impl fmt::Display for Engine {
 }
 
 /// A database server of its own, as durable as a user's.
-struct Database {
+pub struct Database {
     server: Postgres,
     url: String,
 }
 
 impl Database {
-    fn start() -> Result<Self> {
+    pub fn start() -> Result<Self> {
         let server = Postgres::launch(Durability::Full)?;
         let url = server.create_database()?;
         Ok(Self { server, url })
     }
 
     /// CPU seconds of all its processes; one that ended meanwhile is counted by its parent.
-    fn cpu(&self) -> f64 {
+    pub fn cpu(&self) -> f64 {
         self.server.pids().into_iter().filter_map(|pid| process::cpu(pid).ok()).sum()
+    }
+
+    /// How many connections it has: each is served by a process that tells in its title where the client is.
+    pub fn connections(&self) -> usize {
+        let title = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        self.server.pids().into_iter().filter(|pid| title(*pid).contains("[local]")).count()
+    }
+
+    /// Leaves it nothing to do after what it was told.
+    pub fn tidy_up(&self) -> Result<()> {
+        Ok(self.server.tidy_up(&self.url)?)
     }
 }
 
+/// Any free port of this machine.
+const ANYWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 /// How long the service may be busy with what it was told.
 const BUSY: Duration = Duration::from_secs(300);
 
 /// A running service.
 pub struct Service {
-    pub address: std::net::SocketAddr,
+    pub address: SocketAddr,
     /// The version that it installs if nobody asks for another.
     pub version: String,
     server: Server,
@@ -84,7 +98,7 @@ impl Service {
         };
         let dir = tempfile::tempdir()?;
         let options: Vec<String> = options.iter().map(ToString::to_string).collect();
-        let server = spawn(program, &options, &environment, dir.path(), postgres.as_ref())?;
+        let server = spawn(program, ANYWHERE, &options, &environment, dir.path(), postgres.as_ref())?;
         let address = server.address();
         let version = Target::new(address).default_version().await?;
         Ok(Self {
@@ -103,8 +117,9 @@ impl Service {
     pub async fn restart(&mut self) -> Result<(Duration, f64)> {
         self.server.kill()?;
         let started = Instant::now();
-        self.server =
-            spawn(&self.program, &self.options, &self.environment, self.dir.path(), self.postgres.as_ref())?;
+        let (options, environment) = (&self.options, &self.environment);
+        let (dir, postgres) = (self.dir.path(), self.postgres.as_ref());
+        self.server = spawn(&self.program, ANYWHERE, options, environment, dir, postgres)?;
         self.address = self.server.address();
         let status =
             Connection::open(self.address).await?.send(Method::GET, "/ready", bytes::Bytes::new()).await?;
@@ -128,7 +143,7 @@ impl Service {
 
     /// Leaves the database nothing to do after what it was told.
     pub fn tidy_up(&self) -> Result<()> {
-        self.postgres.as_ref().map_or(Ok(()), |database| Ok(database.server.tidy_up(&database.url)?))
+        self.postgres.as_ref().map_or(Ok(()), Database::tidy_up)
     }
 
     /// CPU seconds of the service and its database so far.
@@ -162,14 +177,16 @@ impl Service {
     }
 }
 
-fn spawn(
+/// Starts the program at an address.
+pub fn spawn(
     program: &Path,
+    listen: SocketAddr,
     options: &[String],
     environment: &[(String, String)],
     dir: &Path,
     postgres: Option<&Database>,
 ) -> Result<Server> {
-    let server = Server::start(program, dir, |command| {
+    let server = Server::start_at(program, listen, dir, |command| {
         command.args(options).env("LOG_LEVEL", "warn").envs(environment.iter().cloned());
         if let Some(postgres) = postgres {
             command.args(["--database", &postgres.url]);
