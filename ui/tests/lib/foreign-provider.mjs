@@ -1,6 +1,6 @@
 // @ts-check
 // A provider of OpenID Connect that others have made and had certified: `oidc-provider`, with the pages that it brings along. It
-// wants PKCE of each browser's log-in.
+// wants PKCE of each browser's log-in, and tells names and groups at its UserInfo endpoint, not in its ID tokens.
 
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -25,7 +25,7 @@ export class ForeignProvider {
   /** How long an ID token is good, in seconds. */
   life = 300;
   /**
-   * For which client ID tokens of browsers are made, whoever asks; by itself it makes them for who asks.
+   * For which client ID tokens of browsers are made, whoever asks, with all claims; by itself it makes them for who asks.
    * @type {string | undefined}
    */
   audience;
@@ -56,8 +56,6 @@ export class ForeignProvider {
       jwks: { keys: [key] },
       features: { deviceFlow: { enabled: true } },
       claims: { openid: ['sub'], profile: ['preferred_username'], groups: ['groups'] },
-      // All claims that a scope gives stand in the ID token.
-      conformIdTokenClaims: false,
       ttl: { IdToken: () => this.life },
       findAccount: (/** @type {unknown} */ _, /** @type {string} */ name) => {
         const groups = this.groups[name];
