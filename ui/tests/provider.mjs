@@ -1,18 +1,8 @@
 // @ts-check
 // Logging in by an identity provider, which sends the browser back into the UI.
 
-import { createServer } from 'node:net';
 import { run } from './lib/browser.mjs';
-
-/** A port that nobody has now: the service has to know its own address before it starts. */
-async function freePort() {
-  const server = createServer();
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}
+import { freePort } from './lib/free-port.mjs';
 
 const issuer = process.env.ISSUER ?? '';
 const listen = `127.0.0.1:${await freePort()}`;

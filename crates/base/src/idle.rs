@@ -48,29 +48,34 @@ impl Requests {
     /// # Errors
     ///
     /// Nothing is asked on it in time: whoever gets this is to drop the connection.
-    pub async fn limit<C: Future + Unpin>(
+    pub fn limit<C: Future + Unpin>(
         &self,
         mut connection: C,
         timeouts: IdleTimeouts,
-    ) -> Result<C::Output, Idle> {
-        // Until it is known which version of HTTP a client speaks, nothing else limits its time.
-        if let Ok(ended) = timeout(timeouts.first, &mut connection).await {
-            return Ok(ended);
-        }
-        match self.0.version.get() {
-            None => Err(Idle),
-            Some(version) if *version <= Version::HTTP_11 => Ok(connection.await),
-            Some(_) => tokio::select! {
-                ended = connection => Ok(ended),
-                () = self.idle(timeouts.next) => Err(Idle),
-            },
+    ) -> impl Future<Output = Result<C::Output, Idle>> + use<C> {
+        let counts = Arc::clone(&self.0);
+        async move {
+            // Until it is known which version of HTTP a client speaks, nothing else limits its time.
+            if let Ok(ended) = timeout(timeouts.first, &mut connection).await {
+                return Ok(ended);
+            }
+            match counts.version.get().copied() {
+                None => Err(Idle),
+                Some(version) if version <= Version::HTTP_11 => Ok(connection.await),
+                Some(_) => tokio::select! {
+                    ended = connection => Ok(ended),
+                    () = counts.stand_still(timeouts.next) => Err(Idle),
+                },
+            }
         }
     }
+}
 
+impl Counts {
     /// Ends once nothing was asked for so long, and everything is answered for so long. Over HTTP/2 a client need not ask to keep its place:
     /// its pings are answered below the requests.
-    async fn idle(&self, time: Duration) {
-        let counts = || (self.0.begun.load(Ordering::Relaxed), self.0.ended.load(Ordering::Relaxed));
+    async fn stand_still(&self, time: Duration) {
+        let counts = || (self.begun.load(Ordering::Relaxed), self.ended.load(Ordering::Relaxed));
         loop {
             let before = counts();
             sleep(time).await;

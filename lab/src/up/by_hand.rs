@@ -1,6 +1,6 @@
 //! Orders that somebody else gives, in a browser for example: the lab has the room, the network and the machines, and looks on.
 
-use super::{DOMAIN, Lab, LabError, NAME, Phase, administrator, heading, machines, payload, say, service};
+use super::{DOMAIN, Lab, LabError, NAME, Phase, heading, machines, payload, people, say, service};
 use crate::network::{API_VIP, INGRESS_VIP};
 
 impl Lab {
@@ -20,8 +20,8 @@ impl Lab {
              secret that is there ({secret}), and move its discovery image to {}: machines boot it then. Have them installed, \
              with {API_VIP} for the API and {INGRESS_VIP} for Ingress.",
             service::URL,
-            administrator::NAME,
-            administrator::PASSWORD,
+            people::NAME,
+            people::PASSWORD,
             image.display()
         ));
         let mut wait = self.wait_for(&format!("the image {}", image.display()), self.plan.limit);

@@ -12,21 +12,34 @@ use crate::network::{self, Network};
 
 /// Where the administrator's token is kept, in the lab's folder.
 pub(super) const CONFIG: &str = "config";
+/// Names the folder in which `assisted` keeps the token of whoever gives its orders.
+const CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 
 pub(super) struct CommandLine {
     program: PathBuf,
     dir: PathBuf,
     namespace: String,
+    /// Where the token of whoever gives the orders is kept, in the lab's folder.
+    config: &'static str,
 }
 
 impl CommandLine {
+    /// That of the administrator.
     pub(super) fn new(program: &Path, dir: &Path, network: &Network) -> Self {
-        Self { program: program.to_owned(), dir: dir.to_owned(), namespace: network.name().to_owned() }
+        let namespace = network.name().to_owned();
+        Self { program: program.to_owned(), dir: dir.to_owned(), namespace, config: CONFIG }
+    }
+
+    /// That of somebody else, whose token is kept in another folder.
+    pub(super) fn of(&self, config: &'static str) -> Self {
+        let (program, dir, namespace) = (self.program.clone(), self.dir.clone(), self.namespace.clone());
+        Self { program, dir, namespace, config }
     }
 
     fn command(&self, words: &[&str]) -> Command {
         let mut command = network::inside(&self.namespace, &self.program);
-        command.envs(environment(&self.dir)).args(words).current_dir(&self.dir).stdin(Stdio::null());
+        command.envs(environment(&self.dir)).env(CONFIG_HOME, self.dir.join(self.config));
+        command.args(words).current_dir(&self.dir).stdin(Stdio::null());
         command
     }
 
@@ -34,6 +47,15 @@ impl CommandLine {
     pub(super) fn show(&self, words: &[&str]) -> Result<(), LabError> {
         say(&format!("\n$ assisted {}", words.join(" ")));
         run(&words.join(" "), &mut self.command(words), &self.dir)
+    }
+
+    /// Runs a command that people see, with the token that a file in the lab's folder has.
+    pub(super) fn show_with_token(&self, file: &str, words: &[&str]) -> Result<(), LabError> {
+        let path = self.dir.join(file);
+        let token = std::fs::read_to_string(&path).map_err(LabError::io(&path))?;
+        let what = words.join(" ");
+        say(&format!("\n$ ASSISTED_TOKEN=$(cat {file}) assisted {what}"));
+        run(&what, self.command(words).env("ASSISTED_TOKEN", token), &self.dir)
     }
 
     /// Runs a command that reads a file.
@@ -59,6 +81,6 @@ pub(super) fn environment(dir: &Path) -> [(&'static str, PathBuf); 3] {
     [
         ("ASSISTED_URL", service::URL.into()),
         ("ASSISTED_CA_FILE", dir.join(tls::CA)),
-        ("XDG_CONFIG_HOME", dir.join(CONFIG)),
+        (CONFIG_HOME, dir.join(CONFIG)),
     ]
 }

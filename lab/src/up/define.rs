@@ -4,7 +4,7 @@ use super::{DOMAIN, Lab, LabError, NAME, heading, machines, payload, service};
 use crate::network::{API_VIP, GATEWAY, INGRESS_VIP};
 
 impl Lab {
-    /// Describes the cluster, and fetches its discovery image.
+    /// Describes the cluster, which is the editor's where the service asks who somebody is, and fetches its discovery image.
     pub(super) fn define(&mut self, masters: usize) -> Result<(), LabError> {
         if self.plan.cluster_api.is_some() {
             return self.define_by_cluster_api(masters);
@@ -37,7 +37,8 @@ impl Lab {
         } else {
             create.extend(["--api-vip", &api, "--ingress-vip", &ingress]);
         }
-        self.cli.show(&create)?;
+        self.editor.show(&create)?;
+        self.make_install_token()?;
         self.define_image_mode()?;
         let kind = if self.plan.minimal { "minimal-iso" } else { "full-iso" };
         let mut create = vec!["infra-env", "create", NAME, "--cluster", NAME, "--image-type", kind];
@@ -48,7 +49,7 @@ impl Lab {
             std::fs::write(&networks, machines::networks(planned)).map_err(LabError::io(&networks))?;
             create.extend(["--static-network-file", "networks.yaml"]);
         }
-        self.cli.show(&create)?;
+        self.editor.show(&create)?;
         match self.plan.rack {
             // Their controllers fetch it.
             Some(_) => self.cli.show(&["iso", "url", NAME]),

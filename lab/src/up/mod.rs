@@ -2,7 +2,6 @@
 //!
 //! Everything is done with the product's own command line, as a person would do it; only the computer room is the lab's.
 
-mod administrator;
 mod by_hand;
 mod cluster_api;
 mod command_line;
@@ -24,6 +23,7 @@ mod metal3;
 mod minutes;
 mod operators;
 mod payload;
+mod people;
 mod plan;
 mod program;
 mod rack;
@@ -92,7 +92,9 @@ enum Phase {
 pub struct Lab {
     plan: Plan,
     machines: Vec<(Planned, Option<MachineHandle>)>,
+    /// The administrator's.
     cli: CommandLine,
+    editor: CommandLine,
     service: service::Service,
     network: Network,
     /// The programs that machines of namespaces run.
@@ -165,6 +167,7 @@ impl Lab {
         let mut lab = Self {
             plan,
             machines: machines.into_iter().zip(handles).collect(),
+            editor: cli.of(people::EDITOR_CONFIG),
             cli,
             service,
             network,
@@ -268,7 +271,7 @@ impl Lab {
     /// Installs the cluster.
     fn install(&mut self, until: &str) -> Result<(), LabError> {
         self.prepare_image_fault()?;
-        self.cli.show(&["cluster", "install", NAME])?;
+        self.order_installation()?;
         self.phase = Phase::Installing;
         self.watch(until)
     }
@@ -430,7 +433,8 @@ fn names(single: Option<Ipv4Addr>) -> Names {
 
 /// An earlier lab has left its disks, its image, its clusters, and a service that was ready.
 fn forget_earlier(plan: &Plan, machines: &[Planned]) -> Result<(), LabError> {
-    let old = [service::IMAGE_LOG, replicas::BUCKET_LOG, command_line::CONFIG, machines::ISO];
+    let configs = [command_line::CONFIG, people::EDITOR_CONFIG];
+    let old = [service::IMAGE_LOG, replicas::BUCKET_LOG, machines::ISO].into_iter().chain(configs);
     for name in machines.iter().map(|machine| machine.name.as_str()).chain(old) {
         forget(&plan.dir.join(name))?;
     }

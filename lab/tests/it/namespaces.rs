@@ -251,6 +251,57 @@ impl Cluster {
         assert!(settings["data"]["ca-cert-path"].as_str().is_some_and(|path| !path.is_empty()), "{settings}");
     }
 
+    /// It was installed with a token that an editor has made for it, which opens nothing else of what the same editor has.
+    fn was_installed_by_a_token_for_it_alone(&self) {
+        self.said(&[
+            "$ ASSISTED_TOKEN=$(cat install-token) assisted cluster install lab",
+            "cluster lab: installed 100%",
+        ]);
+        let program = built("assisted").unwrap();
+        let config = format!("XDG_CONFIG_HOME={}", text(&self.dir.path().join("editor-config")));
+        let as_editor = |words: &[&str]| {
+            let assisted = ["env", &config, text(&program)];
+            run(&mut self.exec(&[&assisted[..], words].concat())).stdout
+        };
+        let description = ["--base-domain", "example.com", "--pull-secret-file", "pull-secret.json"];
+        let create = ["cluster", "create", "other", "--openshift-version", "4.20.1", "-o", "json"];
+        let other: Value = serde_json::from_slice(&as_editor(&[&create[..], &description].concat())).unwrap();
+        let lab: Value =
+            serde_json::from_slice(&as_editor(&["cluster", "show", "lab", "-o", "json"])).unwrap();
+        for cluster in [&lab, &other] {
+            assert_eq!(cluster["user_name"], "editor", "{cluster}");
+        }
+
+        let header = format!("Authorization: Bearer {}", self.read("install-token"));
+        let ask = |method: &str, path: &str| {
+            let url = format!("https://192.168.126.1:8090/api/assisted-install/{path}");
+            let curl = ["curl", "-s", "--cacert", "ca.pem", "-o", "answer", "-w", "%{http_code}"];
+            let question = ["--header", &header, "--request", method, &url];
+            let told = run(&mut self.exec(&[&curl[..], &question].concat()));
+            String::from_utf8_lossy(&told.stdout).into_owned()
+        };
+        let of = |cluster: &Value, action: &str| {
+            format!("v2/clusters/{}{action}", cluster["id"].as_str().unwrap())
+        };
+        for (method, path, code) in [
+            ("GET", of(&lab, ""), "200"),
+            ("GET", of(&other, ""), "404"),
+            ("POST", of(&other, "/actions/install"), "404"),
+            ("DELETE", of(&other, ""), "404"),
+            ("POST", "v2/clusters".to_owned(), "403"),
+            ("POST", "v2/infra-envs".to_owned(), "403"),
+            ("GET", "auth/users".to_owned(), "403"),
+        ] {
+            assert_eq!(ask(method, &path), code, "{method} {path}: {}", self.read("answer"));
+        }
+        assert_eq!(ask("GET", "v2/clusters"), "200");
+        let listed: Value = serde_json::from_str(&self.read("answer")).unwrap();
+        let ids: Vec<_> = listed.as_array().unwrap().iter().map(|cluster| &cluster["id"]).collect();
+        assert_eq!(ids, [&lab["id"]]);
+        // The editor may, who has made the token.
+        as_editor(&["cluster", "delete", "other"]);
+    }
+
     /// The version of the cluster is available, and etcd has these members: the last one may be about to be one.
     fn stands_on(&self, members: &[&str]) {
         let version = self.object(&["get", "clusterversion", "version"]);
@@ -335,6 +386,7 @@ fn a_worker_is_missing_and_another_is_added_while_the_service_is_killed() {
     cluster.controller_let_in(4, 1);
     cluster.refuses_wrong_writes();
     cluster.service_answers_nobody_unknown();
+    cluster.was_installed_by_a_token_for_it_alone();
     cluster.has_configs();
     cluster.stands_on(&names[..3]);
 }

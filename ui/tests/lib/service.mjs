@@ -149,6 +149,17 @@ export class Service {
   }
 
   /**
+   * `assisted`, which asks this service; what it keeps of a log-in is in the service's folder.
+   * @param {string[]} words
+   */
+  cli(words) {
+    return tied(program('ASSISTED'), ['--url', this.url, ...words], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, XDG_CONFIG_HOME: join(this.dir, 'config') },
+    });
+  }
+
+  /**
    * Makes a cluster with its infra-env.
    * @param {string} name
    * @param {string} [token]

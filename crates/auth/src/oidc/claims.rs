@@ -78,6 +78,25 @@ impl Claims {
         Ok(())
     }
 
+    /// Whether something is missing by which people are known here: a provider may tell it elsewhere.
+    pub(super) fn is_short(&self, settings: &Settings) -> bool {
+        let organisation = settings.organisation_claim.as_str();
+        self.text(&settings.name_claim).is_empty()
+            || self.roles(settings).is_none()
+            || (!organisation.is_empty() && self.text(organisation).is_empty())
+    }
+
+    /// Adds what the provider tells elsewhere of the same person; what is known already stays.
+    pub(super) fn add(&mut self, more: Self) -> Result<(), String> {
+        if more.text("sub") != self.text("sub") {
+            return Err("what the provider tells beside the ID token is about somebody else".to_owned());
+        }
+        for (name, value) in more.0 {
+            self.0.entry(name).or_insert(value);
+        }
+        Ok(())
+    }
+
     /// The person that it is here.
     pub(super) fn person(&self, wanted: &Wanted<'_>) -> Result<Person, String> {
         let settings = wanted.settings;
@@ -107,16 +126,20 @@ impl Claims {
         })
     }
 
-    /// The highest role that a value gives. The claim may stand within others: `realm_access.roles`.
-    fn role(&self, settings: &Settings) -> Option<PersonRole> {
+    /// The claim whose values give roles. It may stand within others: `realm_access.roles`.
+    fn roles(&self, settings: &Settings) -> Option<&Value> {
         let mut parts = settings.roles_claim.split('.');
         // A claim whose own name has dots wins.
         let direct = self.0.get(&settings.roles_claim);
-        let found = direct.or_else(|| {
+        direct.or_else(|| {
             let first = self.0.get(parts.next()?)?;
             parts.try_fold(first, |value, part| value.get(part))
-        });
-        let values: Vec<&str> = match found {
+        })
+    }
+
+    /// The highest role that a value gives.
+    fn role(&self, settings: &Settings) -> Option<PersonRole> {
+        let values: Vec<&str> = match self.roles(settings) {
             Some(Value::String(text)) => text.split_whitespace().collect(),
             Some(Value::Array(many)) => many.iter().filter_map(Value::as_str).collect(),
             _ => Vec::new(),
@@ -218,6 +241,32 @@ mod tests {
         settings.viewers.clear();
         assert!(of(&settings, within(json!(["operations"]))).unwrap_err().contains("no role"));
         assert!(of(&settings, json!({"preferred_username": null})).unwrap_err().contains("OIDC_NAME_CLAIM"));
+    }
+
+    #[test]
+    fn what_an_id_token_lacks_is_added_of_the_same_person() {
+        let settings = settings();
+        let full = json!({"realm_access": {"roles": ["dev"]}});
+        assert!(!claims(&full).is_short(&settings));
+        for claim in ["realm_access", "preferred_username", "org"] {
+            let mut short = full.clone();
+            short[claim] = Value::Null;
+            assert!(claims(&short).is_short(&settings), "{claim}");
+        }
+        let mut short = claims(&json!({}));
+        let more = |subject: &str| -> Claims {
+            let mut more = full.clone();
+            more["sub"] = json!(subject);
+            more["email"] = json!("other@example.com");
+            serde_json::from_value(more).unwrap()
+        };
+        for other in ["2", ""] {
+            assert!(short.add(more(other)).unwrap_err().contains("somebody else"));
+            assert!(short.is_short(&settings));
+        }
+        short.add(more("1")).unwrap();
+        assert!(!short.is_short(&settings));
+        assert_eq!(short.text("email"), "ann@example.com");
     }
 
     #[test]

@@ -82,7 +82,10 @@ impl Provider {
         ];
         let tokens = self.tokens(&endpoints, &form).await?;
         match (tokens.id_token, tokens.error) {
-            (Some(token), None) => self.person(&endpoints, &token, Some(&derived(seed, "nonce")), now).await,
+            (Some(token), None) => {
+                let nonce = derived(seed, "nonce");
+                self.person(&endpoints, &token, tokens.access_token.as_ref(), Some(&nonce), now).await
+            }
             (_, Some(error)) => Err(ProviderError::Refused(format!("the provider says {error:?}"))),
             (None, None) => Err(ProviderError::Refused(
                 "the provider gives no ID token; is openid among OIDC_SCOPES?".to_owned(),

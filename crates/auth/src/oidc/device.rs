@@ -78,7 +78,10 @@ impl Provider {
         let form = [("grant_type", GRANT), ("device_code", code.expose())];
         let tokens = self.tokens(&endpoints, &form).await?;
         match (tokens.id_token, tokens.error.as_deref()) {
-            (Some(token), None) => Ok(Waiting::Over(self.person(&endpoints, &token, None, now).await?)),
+            (Some(token), None) => {
+                let access_token = tokens.access_token.as_ref();
+                Ok(Waiting::Over(self.person(&endpoints, &token, access_token, None, now).await?))
+            }
             (_, Some("authorization_pending")) => Ok(Waiting::Slower(0)),
             (_, Some("slow_down")) => Ok(Waiting::Slower(5)),
             (_, Some(error)) => Err(ProviderError::Refused(format!("the provider says {error:?}"))),

@@ -100,6 +100,8 @@ struct Discovered {
     token_endpoint: String,
     #[serde(default)]
     device_authorization_endpoint: Option<String>,
+    #[serde(default)]
+    userinfo_endpoint: Option<String>,
     jwks_uri: String,
 }
 
@@ -108,6 +110,7 @@ struct Endpoints {
     authorization: Url,
     token: Url,
     device: Option<Url>,
+    userinfo: Option<Url>,
     keys: Keys,
     discovered_at: Timestamp,
 }
@@ -128,6 +131,8 @@ pub struct Provider {
 struct Tokens {
     #[serde(default)]
     id_token: Option<Secret>,
+    #[serde(default)]
+    access_token: Option<Secret>,
     #[serde(default)]
     error: Option<String>,
 }
@@ -207,6 +212,7 @@ impl Provider {
             authorization: endpoint(&found.authorization_endpoint)?,
             token: endpoint(&found.token_endpoint)?,
             device: found.device_authorization_endpoint.as_deref().map(endpoint).transpose()?,
+            userinfo: found.userinfo_endpoint.as_deref().map(endpoint).transpose()?,
             // Only what the provider's token endpoint answers has keys fetched.
             keys: Keys::at(self.client.clone(), endpoint(&found.jwks_uri)?, Duration::ZERO),
             discovered_at: now,
@@ -242,20 +248,35 @@ impl Provider {
         }
     }
 
-    /// Whom an ID token is about (OpenID Connect Core §3.1.3.7).
+    /// Whom an ID token is about (OpenID Connect Core §3.1.3.7). What it lacks may be had with the access token that came with it.
     async fn person(
         &self,
         endpoints: &Endpoints,
         token: &Secret,
+        access_token: Option<&Secret>,
         nonce: Option<&str>,
         now: Timestamp,
     ) -> Result<Person, ProviderError> {
-        let claims: Claims =
+        let mut claims: Claims =
             endpoints.keys.claims(token.expose(), &ALGORITHMS, now).await.map_err(|error| {
                 ProviderError::Refused(format!("the ID token is not good: {}", chain(&error)))
             })?;
         let wanted = Wanted { settings: &self.settings, nonce, now };
-        claims.check(&wanted).and_then(|()| claims.person(&wanted)).map_err(ProviderError::Refused)
+        claims.check(&wanted).map_err(ProviderError::Refused)?;
+        if claims.is_short(&self.settings)
+            && let (Some(url), Some(access_token)) = (&endpoints.userinfo, access_token)
+        {
+            let more = self.userinfo(url, access_token).await?;
+            claims.add(more).map_err(ProviderError::Refused)?;
+        }
+        claims.person(&wanted).map_err(ProviderError::Refused)
+    }
+
+    /// What the provider says of a person beside the ID token (OpenID Connect Core §5.3).
+    async fn userinfo(&self, url: &Url, access_token: &Secret) -> Result<Claims, ProviderError> {
+        let _place = self.places.try_acquire().map_err(|_| ProviderError::Busy)?;
+        let question = self.client.get(url.clone()).bearer_auth(access_token.expose());
+        fetch::json(question, &fetch::host(url)).await.map_err(unavailable)
     }
 }
 

@@ -71,6 +71,12 @@ fn people_sign_in_by_a_provider() {
     scenario("provider", &[("ISSUER", &provider.issuer())]);
 }
 
+/// One that is certified, and none of this project's: `oidc-provider`, which npm installs beside the UI's own packages.
+#[test]
+fn people_sign_in_by_a_provider_of_others() {
+    scenario("foreign-provider", &[]);
+}
+
 #[test]
 fn images_are_waited_for() {
     scenario("images", &[]);
