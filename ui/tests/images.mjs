@@ -20,11 +20,13 @@ const origin = createServer((request, response) => {
   const piece = Buffer.alloc(1 << 20);
   let left = LENGTH / piece.length;
   const timer = setInterval(() => {
+    response.write(piece);
     left -= 1;
-    if (left > 0) response.write(piece);
-    else response.end(piece);
+    if (left > 0) return;
+    clearInterval(timer);
+    response.end();
   }, 100);
-  for (const end of ['finish', 'close']) response.once(end, () => clearInterval(timer));
+  response.once('close', () => clearInterval(timer));
 });
 await new Promise((resolve) => origin.listen(0, '127.0.0.1', () => resolve(undefined)));
 const address = origin.address();
