@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use crate::run::{cargo, root, step, target_dir, tied};
 use crate::{setup, ui};
 
+/// The service as users run it.
 const SERVICE: [&str; 4] = ["build", "--release", "--package", "assisted"];
 
 /// The load on the service, as cargo knows it.
