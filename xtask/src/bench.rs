@@ -5,8 +5,11 @@ use std::os::unix::process::CommandExt;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 
-use crate::run::{cargo, step};
-use crate::setup;
+use crate::run::{cargo, root, step, target_dir, tied};
+use crate::{setup, ui};
+
+/// The service as users run it.
+const SERVICE: [&str; 4] = ["build", "--release", "--package", "assisted"];
 
 /// The load on the service, as cargo knows it.
 const LOAD: [&str; 4] = ["--package", "assisted-simhost", "--bench", "load"];
@@ -50,25 +53,29 @@ enum Name {
     /// Time, CPU and memory that it takes to read a release and to extract an installer program of 1 GiB; 100 clusters that are
     /// generated at once
     Generate,
+    /// The list of clusters in headless Chromium, five times (`--runs`) with and without what it has kept: until something is painted,
+    /// until a cluster is there, and what comes over the wire
+    Ui,
 }
 
 impl Bench {
     /// Builds the programs as users run them, and measures.
     pub fn run(&self) -> Result<()> {
-        setup::tools()?;
-        if self.name != Name::Generate {
-            build("the service", &["build", "--release", "--package", "assisted"])?;
-        }
-        if self.name == Name::Discovery {
-            build("the program for hosts", &["build", "--profile", "host", "--package", "assisted-host"])?;
-        }
         let bench = match self.name {
             Name::Discovery | Name::Installs | Name::Replicas | Name::Hostile | Name::Soak | Name::Kube => {
                 LOAD
             }
             Name::Images => IMAGES,
             Name::Generate => GENERATE,
+            Name::Ui => return first_page(&self.options),
         };
+        setup::tools()?;
+        if self.name != Name::Generate {
+            build("the service", &SERVICE)?;
+        }
+        if self.name == Name::Discovery {
+            build("the program for hosts", &["build", "--profile", "host", "--package", "assisted-host"])?;
+        }
         build("the load", &[&["bench", "--no-run"], &bench[..]].concat())?;
         if self.name == Name::Installs {
             const REFRESH: [&str; 5] = ["bench", "--package", "assisted-core", "--bench", "refresh"];
@@ -90,12 +97,25 @@ impl Bench {
             Name::Hostile => &["hostile"],
             Name::Soak => &["soak"],
             Name::Kube => &["kube"],
-            Name::Images | Name::Generate => &[],
+            Name::Images | Name::Generate | Name::Ui => &[],
         };
         let mut measure = cargo(&[&["bench", "--quiet"], &bench[..], &["--"], name].concat());
         // In the place of this process, so that whoever stops it stops the benchmark.
         Err(measure.args(&self.options).exec()).context("can't start the benchmark")
     }
+}
+
+/// The benchmark of the web UI, which is a scenario of its tests.
+fn first_page(options: &[String]) -> Result<()> {
+    setup::packages()?;
+    // The service has the UI that is there when it is built.
+    ui::run()?;
+    ui::browser()?;
+    build("the service", &SERVICE)?;
+    let mut measure = tied("node");
+    measure.arg("tests/first-page.mjs").args(options).current_dir(root().join("ui"));
+    let service = target_dir()?.join("release/assisted");
+    Err(measure.env("ASSISTED", service).exec()).context("can't start the benchmark")
 }
 
 fn build(what: &str, args: &[&str]) -> Result<()> {

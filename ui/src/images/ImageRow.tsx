@@ -7,6 +7,9 @@ import { bytes } from '../common/time';
 import { useSession } from '../session/Session';
 import { isNearOnly, useImage } from './useImage';
 
+/** What to do where the image service refuses an image, at the service. */
+const HELP = '/docs/errors#image-service';
+
 /** One image: how far it is, its address, and the download, which begins by itself as soon as it can. */
 export function ImageRow({ infraEnv }: { infraEnv: InfraEnv }) {
   const { mayChange } = useSession();
@@ -55,7 +58,7 @@ function State({ image }: { image: ImageState }) {
   const { state, message, received_bytes: received, total_bytes: total } = image;
   if (state === 'ready') return <Label isCompact status="success">ready</Label>;
   if (state === 'unknown') return <Alert isInline isPlain variant="info" title={`Whether it is ready is not known: ${message}`} />;
-  if (state === 'failed') return <Alert isInline isPlain variant="danger" title={message ?? 'The image service refuses it.'} />;
+  if (state === 'failed') return <FailureAlert failure={{ text: message ?? 'The image service refuses it.', help: HELP }} />;
   return (
     <>
       <Progress

@@ -41,7 +41,7 @@ pub const NEEDS: &[Needs] = &[
         &[PYTHON, UI, CHROMIUM, PROGRAMS, COREOS_INSTALLER, KUBERNETES, CLUSTER_API, LAB_IMAGE, HOST_PROGRAM],
     ),
     as_root("assisted-lab-cluster", "bubblewrap, etcd, ignition-validate", &[PROGRAMS, KUBERNETES]),
-    of("assisted-ui", "Node, npm, bind9", &[PYTHON, UI, CHROMIUM, PROGRAMS]),
+    of("assisted-ui", "Node, npm, bind9, xorriso", &[PYTHON, UI, CHROMIUM, PROGRAMS]),
     of("assisted-simhost", "PostgreSQL", &[PROGRAMS]),
     of("assisted-lab", "", &[PROGRAMS]),
     as_root(

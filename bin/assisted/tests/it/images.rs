@@ -2,53 +2,18 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use assisted_auth::Signer;
 use assisted_isokit::ignition::Contents;
 use assisted_service::TokenResource;
-use assisted_testkit::{Server, tied};
+use assisted_testkit::{LiveImage, Server, tied};
 use jiff::{Span, Timestamp};
 
 use crate::environment::published;
 use crate::service::{PULL_SECRET, Service, text};
-
-const AREA: u8 = 0xee;
-const AREA_SIZE: usize = 256 << 10;
-
-/// A live image whose ignition area is easily found.
-pub fn base(dir: &Path) -> PathBuf {
-    let tree = dir.join("tree");
-    for (path, content) in [
-        ("images/pxeboot/vmlinuz", vec![1; 4096]),
-        ("images/pxeboot/initrd.img", vec![2; 10_000]),
-        ("images/pxeboot/rootfs.img", vec![3; 1 << 20]),
-        ("images/ignition.img", vec![AREA; AREA_SIZE]),
-        ("coreos/igninfo.json", br#"{"file": "images/ignition.img"}"#.to_vec()),
-    ] {
-        let path = tree.join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, content).unwrap();
-    }
-    let path = dir.join("base.iso");
-    let made = Command::new("xorriso")
-        .args(["-as", "mkisofs", "-quiet", "-V", "rhcos-test", "-R", "-o"])
-        .args([&path, &tree])
-        .output()
-        .expect("xorriso is missing: run `cargo xtask setup`");
-    assert!(made.status.success(), "{}", text(&made.stderr));
-    path
-}
-
-/// The list of OS images with it.
-pub fn list(base: &Path) -> String {
-    format!(
-        r#"[{{"openshift_version":"4.20","cpu_architecture":"x86_64","version":"420.1","url":"file://{}"}}]"#,
-        base.display()
-    )
-}
 
 /// Asks until the base image, which is read at the start, is there: the head and the body of the answer.
 pub fn get(url: &str) -> (String, Vec<u8>) {
@@ -76,9 +41,9 @@ pub fn get_once(url: &str) -> (String, Vec<u8>) {
 #[test]
 fn an_image_comes_from_the_service_or_from_an_image_service_in_front_of_it() {
     let dir = tempfile::tempdir().unwrap();
-    let path = base(dir.path());
-    let base = std::fs::read(&path).unwrap();
-    let list = list(&path);
+    let image = LiveImage::make(dir.path()).unwrap();
+    let base = std::fs::read(&image.path).unwrap();
+    let list = image.list();
     // Hosts get their agent from a container image: then nothing has to be built for them.
     let service = Service::start_with_env(&[
         ("OS_IMAGES", &list),
@@ -95,11 +60,13 @@ fn an_image_comes_from_the_service_or_from_an_image_service_in_front_of_it() {
         let (head, body) = get(url);
         assert!(head.starts_with("HTTP/1.1 200"), "{url}: {head}\n{}", service.log());
         assert_eq!(body.len(), base.len());
-        let area = base.windows(4096).position(|window| window.iter().all(|byte| *byte == AREA)).unwrap();
-        let contents = Contents::read(&body[area..area + AREA_SIZE]).unwrap();
+        let area =
+            base.windows(4096).position(|window| window.iter().all(|byte| *byte == LiveImage::AREA)).unwrap();
+        let end = area + LiveImage::AREA_SIZE;
+        let contents = Contents::read(&body[area..end]).unwrap();
         let config: serde_json::Value = serde_json::from_slice(&contents.config.unwrap()).unwrap();
         assert!(config.to_string().contains(id), "{config}");
-        assert!(body[..area] == base[..area] && body[area + AREA_SIZE..] == base[area + AREA_SIZE..]);
+        assert!(body[..area] == base[..area] && body[end..] == base[end..]);
     };
     check(url);
     let unknown = url.replace(id, "00000000-0000-4000-8000-000000000000");
@@ -159,7 +126,7 @@ impl Keys {
 #[test]
 fn an_image_is_for_whoever_has_its_token() {
     let dir = tempfile::tempdir().unwrap();
-    let list = list(&base(dir.path()));
+    let list = LiveImage::make(dir.path()).unwrap().list();
     let env = |keys: Option<&Keys>| {
         let mut env = vec![
             ("OS_IMAGES", list.clone()),
@@ -249,7 +216,7 @@ fn image_state(service: &Service, id: &str) -> serde_json::Value {
 fn whoever_waits_for_an_image_is_told_how_far_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let create = ["infra-env", "create", "i", "--pull-secret-file", "pull-secret.json"];
-    let images = list(&base(dir.path()));
+    let images = LiveImage::make(dir.path()).unwrap().list();
     let service = Service::start_with_env(&[
         ("OS_IMAGES", &images),
         ("SERVICE_BASE_URL", "http://127.0.0.1:8090"),

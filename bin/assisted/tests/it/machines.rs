@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use assisted_testkit::ManagementController;
+use assisted_testkit::{LiveImage, ManagementController};
 use serde_json::Value;
 
 use crate::images;
@@ -22,7 +22,7 @@ fn run(home: &Path, url: &str, args: &[&str], typed: &str) -> Output {
 
 /// A service with images, their base in a folder, and an infra-env for machines.
 fn rack(dir: &Path) -> (Service, Value) {
-    let list = images::list(&images::base(dir));
+    let list = LiveImage::make(dir).unwrap().list();
     let service = Service::start_with_env(&[
         ("OS_IMAGES", &list),
         ("AGENT_DELIVERY", "image"),

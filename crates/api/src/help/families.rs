@@ -415,8 +415,8 @@ pub(super) const FAMILIES: &[Family] = &[
         "image-service",
         &[500, 503],
         &["image service", "Can't generate infraEnv ISO"],
-        "The image service is off, is not reached, or has no base image yet.",
-        "`GET /v2/infra-envs/{id}/downloads/image-state` tells how far it is; docs/images.md has its settings.",
+        "The image service is off, is not reached, has no base image yet, or lacks a setting without which hosts would not find the service.",
+        "`GET /v2/infra-envs/{id}/downloads/image-state` tells how far it is, and what is missing; docs/images.md has its settings.",
     ),
     family(
         "database-away",

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-use assisted_testkit::{IdentityProvider, ManagementController, NameServer, built, tied};
+use assisted_testkit::{IdentityProvider, LiveImage, ManagementController, NameServer, built, tied};
 use http::{HeaderMap, Method};
 use serde_json::json;
 
@@ -79,7 +79,9 @@ fn people_sign_in_by_a_provider_of_others() {
 
 #[test]
 fn images_are_waited_for() {
-    scenario("images", &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let base = LiveImage::make(dir.path()).unwrap();
+    scenario("images", &[("BASE_IMAGE", base.path.to_str().unwrap())]);
 }
 
 #[test]
@@ -88,9 +90,15 @@ fn machines_are_switched_by_their_controllers() {
     let uuid = "7e5f7c5e-0000-4000-8000-000000000003";
     let controller = ManagementController::start(uuid, "52:54:00:7e:10:04", None, dir.path()).unwrap();
     let (user, password) = (ManagementController::USER, ManagementController::PASSWORD);
+    let base = LiveImage::make(dir.path()).unwrap();
     scenario(
         "machines",
-        &[("BMC_SYSTEM", &controller.system), ("BMC_USER", user), ("BMC_PASSWORD", password)],
+        &[
+            ("BASE_IMAGE", base.path.to_str().unwrap()),
+            ("BMC_SYSTEM", &controller.system),
+            ("BMC_USER", user),
+            ("BMC_PASSWORD", password),
+        ],
     );
 }
 

@@ -5,8 +5,8 @@ mod session;
 
 use std::process::Command;
 
-use assisted_testkit::built;
 use assisted_testkit::oci::OPENSHIFT_INSTALL;
+use assisted_testkit::{LiveImage, built};
 use serde_json::Value;
 
 use self::block::{Block, Needs, blocks, documents, root};
@@ -224,7 +224,7 @@ fn the_installer_tells_its_options() {
 #[test]
 fn an_image_is_downloaded_and_looked_into() {
     let dir = tempfile::tempdir().unwrap();
-    let list = images::list(&images::base(dir.path()));
+    let list = LiveImage::make(dir.path()).unwrap().list();
     let service = Service::start_with_env(&[
         ("OS_IMAGES", &list),
         ("SERVICE_BASE_URL", "http://127.0.0.1:8090"),
