@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use assisted_wire::on_cluster_layering::{BuildState, LayeringBuild, LayeringHost, LayeringSettings};
+use assisted_wire::on_cluster_layering::{
+    BuildState, LayeringBuild, LayeringErrorCode, LayeringHost, LayeringSettings,
+};
 use assisted_wire::secret::Secret;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -47,6 +49,13 @@ pub fn failure(builds: &[LayeringBuild]) -> Option<String> {
     let failed = builds.iter().find(|build| build.state == BuildState::Failed)?;
     let why = failed.error.as_deref().unwrap_or("no reason was given");
     Some(format!("OS image build failed for pool {}: {why}", failed.pool))
+}
+
+/// Whether a node boots another image than that of its pool.
+pub fn is_other_booted(builds: &[LayeringBuild]) -> bool {
+    builds
+        .iter()
+        .any(|build| build.state == BuildState::Failed && build.error_code == Some(LayeringErrorCode::Boot))
 }
 
 /// An object in a manifest, as far as image mode asks for it. Of secrets, only what they open is kept.

@@ -80,6 +80,8 @@ pub enum Condition {
     SubscriptionActive,
     /// The image of a pool's nodes could not be built, or is not what they boot.
     ImageFailed,
+    /// A node boots another image than that of its pool.
+    OtherImageBooted,
     /// The logs do not come.
     LogsTimedOut,
 }
@@ -222,6 +224,7 @@ impl Condition {
             Self::ActivationOwed => view.owes(SubscriptionUpdate::Active),
             Self::SubscriptionActive => !view.has_subscription() || view.record.subscription.is_active,
             Self::ImageFailed => layering::failure(&view.record.layering.builds).is_some(),
+            Self::OtherImageBooted => layering::is_other_booted(&view.record.layering.builds),
             Self::PreparationTimedOut
             | Self::InstallationTimedOut
             | Self::FinalizingTimedOut
@@ -262,6 +265,7 @@ impl fmt::Display for Condition {
             Self::ActivationOwed => "activation to be asked for",
             Self::SubscriptionActive => "subscription active or none kept",
             Self::ImageFailed => "an image of nodes failed",
+            Self::OtherImageBooted => "a node boots another image",
             Self::LogsTimedOut => "logs timed out",
         })
     }

@@ -182,7 +182,12 @@ pub const REFRESH: &[ClusterRule] = &[
     },
     Rule {
         from: &[Installing],
-        when: All(&[Not(&Is(EnoughInstalled)), Not(&Is(HostPending)), Is(StillInstalling)]),
+        when: All(&[
+            Not(&Is(EnoughInstalled)),
+            Not(&Is(HostPending)),
+            Is(StillInstalling),
+            Not(&Is(OtherImageBooted)),
+        ]),
         to: Some(Installing),
         info: Some(info::INSTALLING),
         effects: &[],
@@ -194,7 +199,12 @@ pub const REFRESH: &[ClusterRule] = &[
         info: Some(info::COMPLETED),
         effects: &[Effect::Complete],
     },
-    fail(&[Installing], All(&[Not(&Is(EnoughInstalled)), Not(&Is(StillInstalling))]), info::HOSTS_FAILED),
+    fail(
+        &[Installing],
+        // No host tells that another image is booted: those that would come next wait for it in vain.
+        All(&[Not(&Is(EnoughInstalled)), Any(&[Not(&Is(StillInstalling)), Is(OtherImageBooted)])]),
+        info::HOSTS_FAILED,
+    ),
     Rule {
         from: &[Error, Cancelled],
         when: Is(LogsTimedOut),

@@ -126,9 +126,13 @@ fn active(mut facts: Facts) -> Facts {
 }
 
 /// The image of the control plane is not what a node boots.
-fn image_failed(mut facts: Facts) -> Facts {
+fn image_failed(facts: Facts) -> Facts {
+    image_failed_by("boot", facts)
+}
+
+fn image_failed_by(code: &str, mut facts: Facts) -> Facts {
     let build = json!({
-        "pool": "master", "location": "bootstrap", "state": "failed", "attempt": 1, "error_code": "boot", "error": "node m-0 boots x",
+        "pool": "master", "location": "bootstrap", "state": "failed", "attempt": 1, "error_code": code, "error": "node m-0 boots x",
     });
     facts.cluster.as_mut().unwrap().layering.builds = vec![serde_json::from_value(build).unwrap()];
     facts
@@ -331,7 +335,14 @@ fn cases() -> Vec<Case> {
         (24, since(cluster(Error, &[Failed; 3]), 11), Error, "", &[]),
         (24, since(cluster(Cancelled, &[]), 11), Cancelled, "", &[]),
         // Images of nodes: while hosts are installed, those that wait for one fail with it.
-        (21, image_failed(cluster(Installing, &[Busy; 3])), Installing, "Installation in progress", &[]),
+        (
+            21,
+            image_failed_by("deploy", cluster(Installing, &[Busy; 3])),
+            Installing,
+            "Installation in progress",
+            &[],
+        ),
+        (23, image_failed(cluster(Installing, &[Busy; 3])), Error, IMAGE, &[CHANGED, FAILED]),
         (23, image_failed(cluster(Installing, &[Busy, Busy, Failed])), Error, IMAGE, &[CHANGED, FAILED]),
         (25, image_failed(cluster(Finalizing, &[Done; 5])), Error, IMAGE, &[CHANGED, FAILED]),
         // What the account service is told first.
