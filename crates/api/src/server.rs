@@ -260,10 +260,14 @@ async fn connection<S>(
     let stream = TokioIo::new(Stall::new(stream, timeouts.write));
     let connection = builder.serve_connection(stream, service).into_owned();
     let connection = std::pin::pin!(watcher.watch(connection));
-    match requests.limit(connection, IdleTimeouts { first: timeouts.head, next: timeouts.idle }).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::debug!(error, "a connection ended before its time"),
-        Err(idle) => tracing::debug!(%idle, "a connection is cut off"),
+    let ended = tokio::select! {
+        ended = connection => ended,
+        () = requests.idle(IdleTimeouts { first: timeouts.head, next: timeouts.idle }) => {
+            return tracing::debug!("a client that asks nothing is cut off");
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(error, "a connection ended before its time");
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::Version;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 /// How long a client may ask nothing.
 #[derive(Clone, Copy, Debug)]
@@ -16,11 +16,6 @@ pub struct IdleTimeouts {
     /// than a client takes for what is left of an answer in buffers.
     pub next: Duration,
 }
-
-/// Nothing is asked on a connection in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("nothing is asked on it in time")]
-pub struct Idle;
 
 /// What was asked on a connection.
 #[derive(Clone, Debug, Default)]
@@ -43,29 +38,17 @@ impl Requests {
         UnderWay(Arc::clone(&self.0))
     }
 
-    /// Serves a connection until its end. Over HTTP/1.1 it is left to the server to limit the time to the next head.
-    ///
-    /// # Errors
-    ///
-    /// Nothing is asked on it in time: whoever gets this is to drop the connection.
-    pub fn limit<C: Future + Unpin>(
-        &self,
-        mut connection: C,
-        timeouts: IdleTimeouts,
-    ) -> impl Future<Output = Result<C::Output, Idle>> + use<C> {
+    /// Ends when nothing is asked on the connection in time, which is to be dropped then. Over HTTP/1.1 it is left to the server to limit the
+    /// time to the next head.
+    pub fn idle(&self, timeouts: IdleTimeouts) -> impl Future<Output = ()> + use<> {
         let counts = Arc::clone(&self.0);
         async move {
             // Until it is known which version of HTTP a client speaks, nothing else limits its time.
-            if let Ok(ended) = timeout(timeouts.first, &mut connection).await {
-                return Ok(ended);
-            }
+            sleep(timeouts.first).await;
             match counts.version.get().copied() {
-                None => Err(Idle),
-                Some(version) if version <= Version::HTTP_11 => Ok(connection.await),
-                Some(_) => tokio::select! {
-                    ended = connection => Ok(ended),
-                    () = counts.stand_still(timeouts.next) => Err(Idle),
-                },
+                None => {}
+                Some(version) if version <= Version::HTTP_11 => std::future::pending().await,
+                Some(_) => counts.stand_still(timeouts.next).await,
             }
         }
     }

@@ -129,10 +129,14 @@ pub async fn serve<A: WebhookHandler>(
             });
             let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
             let connection = std::pin::pin!(watcher.watch(connection));
-            match requests.limit(connection, A::IDLE).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::debug!(error, "a connection ended before its time"),
-                Err(idle) => tracing::debug!(%idle, "a connection is cut off"),
+            let ended = tokio::select! {
+                ended = connection => ended,
+                () = requests.idle(A::IDLE) => {
+                    return tracing::debug!("a client that asks nothing is cut off");
+                }
+            };
+            if let Err(error) = ended {
+                tracing::debug!(error, "a connection ended before its time");
             }
         });
     }
