@@ -46,6 +46,8 @@ enum Name {
     /// Installations one after the other for an hour on each database, each taken away again, and what each has left in memory, caches and
     /// descriptors of the service
     Soak,
+    /// What the export of traces costs: the same requests without it, with a collector, and with one that is away
+    Traces,
     /// Agents on a hub: how fast they come, what quiet ones cost, a report until its condition, a start beside all of them
     Kube,
     /// Throughput, CPU, memory and first bytes of discovery images, beside nginx on the same file
@@ -62,9 +64,13 @@ impl Bench {
     /// Builds the programs as users run them, and measures.
     pub fn run(&self) -> Result<()> {
         let bench = match self.name {
-            Name::Discovery | Name::Installs | Name::Replicas | Name::Hostile | Name::Soak | Name::Kube => {
-                LOAD
-            }
+            Name::Discovery
+            | Name::Installs
+            | Name::Replicas
+            | Name::Hostile
+            | Name::Soak
+            | Name::Traces
+            | Name::Kube => LOAD,
             Name::Images => IMAGES,
             Name::Generate => GENERATE,
             Name::Ui => return first_page(&self.options),
@@ -96,6 +102,7 @@ impl Bench {
             Name::Replicas => &["replicas"],
             Name::Hostile => &["hostile"],
             Name::Soak => &["soak"],
+            Name::Traces => &["traces"],
             Name::Kube => &["kube"],
             Name::Images | Name::Generate | Name::Ui => &[],
         };

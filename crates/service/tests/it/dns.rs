@@ -2,6 +2,7 @@
 //! (BIND).
 
 use assisted_config::{DnsProvider, Generator, ManagedDomain, ManagedDomains, Settings};
+use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal::RefusalKind;
 use assisted_dns::{Algorithm, Change, DynamicUpdate, Key, Provider, Record, Route53};
 use assisted_service::event::ListEvents;
@@ -9,13 +10,16 @@ use assisted_testkit::{AwsServer, NameServer};
 use assisted_wire::cluster::{ClusterStatus, InstallationPreparationStatus};
 use assisted_wire::event::EventSeverity;
 use assisted_wire::id::ClusterId;
+use assisted_wire::step::StepType;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::installation::Ready;
-use crate::lab::{Database, Lab, Time, eventually, on_one_engine, refusal};
+use crate::lab::{
+    Database, Lab, Time, eventually, inventory, on_one_engine, refusal, resolutions, time_sources,
+};
 
 on_one_engine![route53, dynamic_updates, a_restart_before_they_are_made];
 
@@ -83,14 +87,18 @@ impl Keeper {
             Self::Moto { server, zone, .. } => {
                 let mut records = AwsServer::zone_records(&server.url, zone).await.unwrap();
                 records.reverse();
-                records.iter().map(|record| record.replace("\\052", "*").replace(" A 60 ", " A ")).collect()
+                let shown = |record: &String| {
+                    let name = record.replace("\\052", "*");
+                    name.replace(" A 60 ", " A ").replace(" AAAA 60 ", " AAAA ")
+                };
+                records.iter().map(shown).collect()
             }
             Self::Bind(server) => ["www", "api.c", "api-int.c", "*.apps.c"]
                 .iter()
-                .flat_map(|label| {
-                    let name = format!("{label}.{DOMAIN}");
-                    let found = server.addresses(&name, "A").unwrap();
-                    found.into_iter().map(move |address| format!("{name} A {address}"))
+                .flat_map(|label| ["A", "AAAA"].map(|kind| (format!("{label}.{DOMAIN}"), kind)))
+                .flat_map(|(name, kind)| {
+                    let found = server.addresses(&name, kind).unwrap();
+                    found.into_iter().map(move |address| format!("{name} {kind} {address}"))
                 })
                 .collect(),
         }
@@ -179,32 +187,149 @@ async fn a_restart_before_they_are_made(database: Database) {
     next.stop().await;
 }
 
+/// A host with an address of IPv6 beside that of IPv4, or in its place.
+async fn report_ipv6(lab: &Lab, host: HostKey, number: u8, has_ipv4: bool) {
+    let mut known = inventory(number);
+    let card = &mut known["interfaces"][0];
+    card["ipv6_addresses"] = json!([format!("fd00:126::{}/64", 10 + number)]);
+    if !has_ipv4 {
+        card["ipv4_addresses"] = json!([]);
+    }
+    let routes = known["routes"].as_array_mut().unwrap();
+    if !has_ipv4 {
+        routes.clear();
+    }
+    routes.push(json!({"interface": "eth0", "gateway": "fd00:126::1", "destination": "::", "family": 10}));
+    lab.poll(host).await.unwrap();
+    lab.reply(host, StepType::Inventory, &known).await.unwrap();
+    lab.reply(host, StepType::NtpSynchronizer, &time_sources()).await.unwrap();
+    lab.reply(host, StepType::DomainResolution, &resolutions()).await.unwrap();
+}
+
+/// Three nodes with addresses of both families, that are ready to be installed.
+async fn of_both_families(lab: &Lab, ipv6_first: bool) -> Ready {
+    let both = |v4: Value, v6: Value| if ipv6_first { json!([v6, v4]) } else { json!([v4, v6]) };
+    let pods = json!({"cidr": "fd01::/48", "host_prefix": 64});
+    let cluster = lab
+        .cluster(json!({
+            "base_dns_domain": DOMAIN,
+            "machine_networks": both(json!({"cidr": "192.168.126.0/24"}), json!({"cidr": "fd00:126::/64"})),
+            "cluster_networks": both(json!({"cidr": "10.128.0.0/14", "host_prefix": 23}), pods),
+            "service_networks": both(json!({"cidr": "172.30.0.0/16"}), json!({"cidr": "fd02::/112"})),
+            "api_vips": both(json!({"ip": "192.168.126.100"}), json!({"ip": "fd00:126::100"})),
+            "ingress_vips": both(json!({"ip": "192.168.126.101"}), json!({"ip": "fd00:126::101"})),
+        }))
+        .await;
+    let infra_env = lab.infra_env(Some(cluster.id)).await;
+    let mut hosts = Vec::new();
+    for number in 1..=3 {
+        let host = lab.host(infra_env.id).await;
+        report_ipv6(lab, host, number, true).await;
+        hosts.push(host);
+    }
+    lab.meet_in(&hosts, &["192.168.126.", "fd00:126::"]).await;
+    // Nobody looks for free addresses of IPv6: whether somebody has these is asked.
+    let free =
+        |kind: &str, address: &str| json!({"vip": address, "vip_type": kind, "verification": "succeeded"});
+    let verified = json!([
+        free("api", "192.168.126.100"),
+        free("api", "fd00:126::100"),
+        free("ingress", "192.168.126.101"),
+        free("ingress", "fd00:126::101"),
+    ]);
+    lab.reply(hosts[0], StepType::VerifyVips, &verified).await.unwrap();
+    lab.until_status(cluster.id, ClusterStatus::Ready).await;
+    Ready { id: cluster.id, hosts }
+}
+
+/// Of two virtual addresses the first has the records; a name that leads anywhere in the other family is taken all the same.
+async fn of_two_families(keeper: Keeper, ipv6_first: bool) {
+    let database = Database::sqlite();
+    let lab = Lab::with(&database, Time::default(), |settings| keeper.set(settings)).await;
+    let ready = Box::pin(of_both_families(&lab, ipv6_first)).await;
+    let id = ready.id;
+    let (elsewhere, expected) = if ipv6_first {
+        ("192.0.2.1", ["api.c.example.com AAAA fd00:126::100", "*.apps.c.example.com AAAA fd00:126::101"])
+    } else {
+        ("2001:db8::1", RECORDS)
+    };
+
+    let foreign = Record { name: "api.c.example.com".to_owned(), address: elsewhere.parse().unwrap() };
+    keeper.other().put(&[Change { record: foreign.clone(), replaces: false }]).await.unwrap();
+    let install = lab.service.clusters().install(&lab.caller, id).await;
+    assert_eq!(refusal(install).0, RefusalKind::Conflict);
+    keeper.other().delete(&[foreign]).await.unwrap();
+    assert!(keeper.records().await.is_empty());
+
+    lab.install_at(&ready).await;
+    lab.until_idle(id).await;
+    assert_eq!(keeper.records().await, expected);
+    assert_eq!(shown(&lab, id).await, expected);
+
+    lab.service.clusters().cancel_installation(&lab.caller, id).await.unwrap();
+    lab.service.clusters().reset(&lab.caller, id).await.unwrap();
+    lab.until_idle(id).await;
+    assert!(keeper.records().await.is_empty());
+    assert!(lab.get_cluster(id).await.dns_records.is_empty());
+    lab.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ipv4_first_with_dynamic_updates() {
+    Box::pin(of_two_families(Keeper::bind(), false)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ipv6_first_with_dynamic_updates() {
+    Box::pin(of_two_families(Keeper::bind(), true)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ipv6_first_at_route53() {
+    Box::pin(of_two_families(Keeper::moto().await, true)).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_single_node_at_route53() {
-    Box::pin(of_a_single_node(Keeper::moto().await)).await;
+    Box::pin(of_a_single_node(Keeper::moto().await, false)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_single_node_with_dynamic_updates() {
-    Box::pin(of_a_single_node(Keeper::bind())).await;
+    Box::pin(of_a_single_node(Keeper::bind(), false)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_single_node_of_ipv6_with_dynamic_updates() {
+    Box::pin(of_a_single_node(Keeper::bind(), true)).await;
 }
 
 /// A cluster of one node has three records, all of them of its address; they go when it is deregistered, and others stay.
-async fn of_a_single_node(keeper: Keeper) {
+async fn of_a_single_node(keeper: Keeper, is_ipv6: bool) {
     let database = Database::sqlite();
     let lab = Lab::with(&database, Time::default(), |settings| keeper.set(settings)).await;
-    let id = lab.single_node().await.id;
+    let networks = json!({
+        "control_plane_count": 1, "high_availability_mode": "None", "base_dns_domain": DOMAIN,
+        "cluster_networks": [{"cidr": "fd01::/48", "host_prefix": 64}], "service_networks": [{"cidr": "fd02::/112"}],
+    });
+    let cluster = if is_ipv6 { lab.cluster(networks).await } else { lab.single_node().await };
+    let id = cluster.id;
     let infra_env = lab.infra_env(Some(id)).await;
     let host = lab.host(infra_env.id).await;
-    lab.report_all(host, 1).await;
+    let address = if is_ipv6 {
+        report_ipv6(&lab, host, 1, false).await;
+        "AAAA fd00:126::11"
+    } else {
+        lab.report_all(host, 1).await;
+        "A 192.168.126.11"
+    };
     lab.until_status(id, ClusterStatus::Ready).await;
     let other = Record { name: "www.example.com".to_owned(), address: [192, 0, 2, 1].into() };
     keeper.other().put(&[Change { record: other, replaces: false }]).await.unwrap();
 
     lab.install_at(&Ready { id, hosts: vec![host] }).await;
     lab.until_idle(id).await;
-    let own =
-        ["api", "api-int", "*.apps"].map(|label| format!("{label}.c.example.com A 192.168.126.11")).to_vec();
+    let own = ["api", "api-int", "*.apps"].map(|label| format!("{label}.c.example.com {address}")).to_vec();
     let others = ["www.example.com A 192.0.2.1".to_owned()];
     assert_eq!(keeper.records().await, [others.as_slice(), &own].concat());
     let (mut shown, mut expected) = (shown(&lab, id).await, own);

@@ -67,17 +67,28 @@ impl Lab {
 
     /// Hosts find each other, and the VIPs free.
     pub async fn meet(&self, hosts: &[HostKey]) {
+        self.meet_in(hosts, &["192.168.126."]).await;
+    }
+
+    /// The same in several networks, by what their addresses begin with.
+    pub async fn meet_in(&self, hosts: &[HostKey], networks: &[&str]) {
         let free = json!([{"network": "192.168.126.0/24", "free_addresses": ["192.168.126.100", "192.168.126.101"]}]);
         for host in hosts {
             let others = hosts.iter().enumerate().filter(|(_, other)| *other != host).map(|(n, other)| {
-                let address = format!("192.168.126.{}", 11 + n);
-                json!({
-                    "host_id": other.host_id,
-                    "l2_connectivity": [{
+                let addresses: Vec<_> =
+                    networks.iter().map(|network| format!("{network}{}", 11 + n)).collect();
+                let near = addresses.iter().map(|address| {
+                    json!({
                         "outgoing_nic": "eth0", "remote_ip_address": address,
                         "remote_mac": format!("52:54:00:00:00:{:02x}", 1 + n), "successful": true,
-                    }],
-                    "l3_connectivity": [{"remote_ip_address": address, "successful": true, "average_rtt_ms": 0.5}],
+                    })
+                });
+                let reached = addresses.iter().map(|address| {
+                    json!({"remote_ip_address": address, "successful": true, "average_rtt_ms": 0.5})
+                });
+                json!({
+                    "host_id": other.host_id, "l2_connectivity": near.collect::<Vec<_>>(),
+                    "l3_connectivity": reached.collect::<Vec<_>>(),
                 })
             });
             let heard = json!({"remote_hosts": others.collect::<Vec<_>>()});

@@ -30,12 +30,17 @@ on_both_engines![from_release_to_ignition, killed_while_it_runs];
 const SSH_KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILM+rvN+ot98qgEN796jTiQfZfG1KaT0PtFDJ/XFSqti user@example.com";
 
+/// Bytes of a program that is kept, at the most.
+const LARGEST: u64 = 1 << 30;
+
 pub const RELEASES: &str = "quay.io/openshift-release-dev/ocp-release";
 
 /// A registry on this machine that mirrors releases.
 pub struct Site {
     registry: DockerRegistry,
     pub dir: tempfile::TempDir,
+    /// Bytes for programs that are kept; 0: as many as there are.
+    room: u64,
 }
 
 /// The name of a release as the lab's clusters are installed from it.
@@ -47,7 +52,7 @@ impl Site {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let registry = DockerRegistry::start(&dir.path().join("images"), &Access::default()).unwrap();
-        Self { registry, dir }
+        Self { registry, dir, room: 0 }
     }
 
     /// Where it has the releases.
@@ -99,7 +104,7 @@ impl Site {
         let proxies = Proxies::Given { http: String::new(), https: String::new(), none_for: String::new() };
         let retry = Retry { attempts: 3, first: Duration::from_millis(1), longest: Duration::from_secs(1) };
         let registries = Registries::new(&Transport { proxies, ..transport }, mirrors, retry).unwrap();
-        let cache = opened(&self.dir.path().join("cache"));
+        let cache = opened(&self.dir.path().join("cache"), self.room);
         let mut setup = Setup {
             dir: self.dir.path().join("work"),
             invoker: "tests".to_owned(),
@@ -123,10 +128,10 @@ impl Site {
 }
 
 /// A cache that nobody else has. A program that another test starts has its lock, too, until it has begun to run.
-fn opened(dir: &Path) -> Cache {
+fn opened(dir: &Path, capacity: u64) -> Cache {
     let begun = Instant::now();
     loop {
-        match Cache::open(dir, Bounds { capacity: 0, largest: 1 << 30 }) {
+        match Cache::open(dir, Bounds { capacity, largest: LARGEST }) {
             Err(CacheError::Busy(_)) if begun.elapsed() < Duration::from_secs(20) => {
                 std::thread::sleep(Duration::from_millis(20));
             }
@@ -266,6 +271,43 @@ async fn generated_by(program: &[u8], database: Database) {
     let minor = [parts.next().unwrap(), parts.next().unwrap()].join(".");
     let line = format!(r#"release_cache{{hit="false",releaseId="{minor}"}}"#);
     assert_eq!(lab.metric(&line).await, Some(1.0));
+    lab.stop().await;
+}
+
+/// A program is there for whoever comes next, until another needs its room; each of it is counted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn programs_that_are_kept_and_give_way() {
+    let (site, database) = (Site { room: LARGEST, ..Site::new() }, Database::sqlite());
+    let lab = Lab::generating(&database, Time::default(), site.generator()).await;
+    let other = format!("{}\n# Of another build.\n", oci::OPENSHIFT_INSTALL);
+    // Fetched, there, and in the place of the first.
+    let rounds = [
+        (oci::OPENSHIFT_INSTALL, [Some(1.0), None, None]),
+        (oci::OPENSHIFT_INSTALL, [Some(1.0), Some(1.0), None]),
+        (other.as_str(), [Some(2.0), Some(1.0), Some(1.0)]),
+    ];
+    for (program, expected) in rounds {
+        let id = lab.ready().await.id;
+        let cluster = lab.get_cluster(id).await;
+        let version = version(&cluster);
+        site.release(version, program).await;
+        let (status, reason) = attempt(&lab, id).await;
+        assert_eq!(status, Some(InstallationPreparationStatus::Success), "{reason}");
+        let minor = version.splitn(3, '.').take(2).collect::<Vec<_>>().join(".");
+        let lines = [
+            format!(r#"release_cache{{hit="false",releaseId="{minor}"}}"#),
+            format!(r#"release_cache{{hit="true",releaseId="{minor}"}}"#),
+            r#"release_cache_eviction{success="true"}"#.to_owned(),
+        ];
+        eventually("counted", async || {
+            let mut counted = Vec::new();
+            for line in &lines {
+                counted.push(lab.metric(line).await);
+            }
+            if counted == expected { Ok(()) } else { Err(format!("{counted:?}, not {expected:?}")) }
+        })
+        .await;
+    }
     lab.stop().await;
 }
 

@@ -77,6 +77,23 @@ async fn an_installation_is_told(database: Database) {
     // It is in use: it outlives the cluster.
     lab.service.clusters().deregister(&lab.caller, ready.id).await.unwrap();
     assert_eq!(provider.subscriptions().len(), 1);
+    // That of a cluster which was never installed does not.
+    let other = lab.single_node().await.id;
+    assert_eq!(provider.subscriptions().len(), 2);
+    lab.service.clusters().deregister(&lab.caller, other).await.unwrap();
+    assert_eq!(provider.subscriptions().len(), 1);
+    // Whatever is asked is timed.
+    for asked in [
+        "CreateClusterAuthorization",
+        "UpdateSubscriptionOpenshiftClusterID",
+        "UpdateSubscriptionConsoleUrl",
+        "UpdateSubscriptionStatusActive",
+        "GetSubscription",
+        "DeleteSubscription",
+    ] {
+        let line = format!(r#"operation_duration_miliseconds_count{{operation="OCM-{asked}"}}"#);
+        assert!(lab.metric(&line).await.is_some_and(|count| count >= 1.0), "{line}");
+    }
     lab.stop().await;
 }
 

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::lab::{Database, Lab, eventually, on_both_engines, refusal};
 
-on_both_engines! { work_that_is_set_aside_is_released, }
+on_both_engines! { work_that_is_set_aside_is_released, a_cluster_that_no_look_gets_to_the_end_of, }
 
 async fn work_that_is_set_aside_is_released(database: Database) {
     let mut lab = Lab::start(&database).await;
@@ -56,5 +56,46 @@ async fn work_that_is_set_aside_is_released(database: Database) {
     let drivers = list().await.drivers;
     assert_eq!(drivers[0].name, "due");
     assert!(drivers[0].finished > 0);
+    lab.stop().await;
+}
+
+/// Processes that die over a cluster, one after the other: it is set aside and counted, until it is released and could be looked at.
+async fn a_cluster_that_no_look_gets_to_the_end_of(database: Database) {
+    let mut lab = Lab::start(&database).await;
+    let id = lab.single_node().await.id;
+    lab.stop_background().await;
+    let due = Due::Cluster(id);
+    let mut batch = Batch::new();
+    batch.mark_due(due, lab.time.now());
+    lab.store.write(batch).await.unwrap();
+    for _ in 0..20 {
+        let now = lab.time.now();
+        let taken = lab.store.take_due("dies", now, 100, SignedDuration::from_secs(10)).await.unwrap();
+        assert!(taken.iter().any(|taken| taken.due == due), "{taken:?}");
+        lab.pass(11);
+    }
+
+    let lab = Lab::at(&database, lab.time.clone()).await;
+    let row = format!("cluster.{id}");
+    let counted = async || {
+        let times = lab.metric("cluster_blacklisted_events_total").await;
+        (times, lab.metric("blacklisted_clusters_current").await)
+    };
+    let aside = eventually("set aside", async || {
+        let rows = lab.service.work().list(&lab.caller, None).await.unwrap().rows;
+        let found = rows.iter().find(|found| found.id == row && found.state == "set-aside");
+        found.cloned().ok_or_else(|| format!("{rows:?}"))
+    })
+    .await;
+    let error = aside.last_error.unwrap();
+    assert!(error.contains("no attempt came to its end"), "{error}");
+    assert_eq!(counted().await, (Some(1.0), Some(1.0)));
+
+    lab.service.work().release(&lab.caller, &row).await.unwrap();
+    eventually("looked at", async || {
+        let seen = counted().await;
+        if seen == (Some(1.0), Some(0.0)) { Ok(()) } else { Err(format!("{seen:?}")) }
+    })
+    .await;
     lab.stop().await;
 }

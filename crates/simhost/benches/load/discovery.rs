@@ -91,31 +91,34 @@ fn load(service: &Service, limit: Duration) -> Load {
     Load { address: service.address, connections: CONNECTIONS, limit, per_second: None }
 }
 
-async fn polls(service: &Service, hosts: &[SimHost], limit: Duration) -> Result<()> {
+/// Polls, as many as can be.
+pub async fn send_polls(service: &Service, hosts: &[SimHost], limit: Duration) -> Result<Outcome> {
     let paths: Vec<String> = hosts.iter().map(SimHost::instructions_path).collect();
-    let cpu = service.cpu()?;
-    let outcome = load(service, limit)
+    load(service, limit)
         .run(move |number| {
             let path = paths[number as usize % paths.len()].clone();
             Some(Call { method: Method::GET, path, body: Bytes::new() })
         })
-        .await?;
+        .await
+}
+
+async fn polls(service: &Service, hosts: &[SimHost], limit: Duration) -> Result<()> {
+    let cpu = service.cpu()?;
+    let outcome = send_polls(service, hosts, limit).await?;
     line("polls", Figure::PerSecond(outcome.rate()), ">= 20,000");
     detail(&outcome, service.cpu()? - cpu, "")
 }
 
-/// Polls and inventories, one to one.
-async fn pairs(
+/// Polls and inventories, one to one, as many as can be; `revision` tells what is reported in a round.
+pub async fn send_pairs(
     service: &Service,
     hosts: &[SimHost],
     limit: Duration,
-    what: &str,
     revision: impl Fn(u32) -> u32 + Send + Sync + 'static,
-) -> Result<()> {
+) -> Result<Outcome> {
     let targets: Vec<(String, SimHost)> =
         hosts.iter().map(|host| (host.instructions_path(), host.clone())).collect();
-    let cpu = service.cpu()?;
-    let outcome = load(service, limit)
+    load(service, limit)
         .run(move |number| {
             let (round, place) =
                 (number as u32 / 2 / targets.len() as u32, (number / 2) as usize % targets.len());
@@ -127,7 +130,18 @@ async fn pairs(
                 Call { method: Method::POST, path: path.clone(), body }
             })
         })
-        .await?;
+        .await
+}
+
+async fn pairs(
+    service: &Service,
+    hosts: &[SimHost],
+    limit: Duration,
+    what: &str,
+    revision: impl Fn(u32) -> u32 + Send + Sync + 'static,
+) -> Result<()> {
+    let cpu = service.cpu()?;
+    let outcome = send_pairs(service, hosts, limit, revision).await?;
     line(
         &format!("poll + inventory pairs, inventory {what}"),
         Figure::PerSecond(outcome.rate() / 2.0),

@@ -17,6 +17,7 @@ mod report;
 mod service;
 mod shapes;
 mod soak;
+mod traces;
 mod visible;
 
 use std::path::PathBuf;
@@ -76,6 +77,12 @@ enum What {
         /// Arenas of the service's allocator [default: the allocator's own choice]; with one, what still grows is kept by the service
         #[arg(long)]
         arenas: Option<u32>,
+    },
+    /// The same requests without export of traces, with a collector, and with one that is away
+    Traces {
+        /// Seconds for each measurement
+        #[arg(long, default_value_t = 10)]
+        seconds: u64,
     },
     /// Objects of the Kubernetes API: Agents that come, report and are quiet; a start beside all of them
     Kube {
@@ -150,6 +157,9 @@ async fn measure(cli: Cli) -> Result<()> {
             }
             What::Soak { minutes, arenas } => {
                 soak::run(engine, &program, Duration::from_secs(minutes * 60), *arenas).await?;
+            }
+            What::Traces { seconds } => {
+                traces::run(engine, &program, Duration::from_secs(*seconds)).await?;
             }
             What::Kube { agents, seconds } => {
                 for agents in agents {

@@ -21,7 +21,29 @@ pub fn heading(text: &str) {
 
 /// One figure.
 pub fn line(what: &str, figure: Figure, goal: &str) {
-    let shown = match figure {
+    println!("{what:62} {:>14}   {goal}", text(figure));
+}
+
+/// The same measurements in several ways, a column for each, side by side.
+pub fn table(title: &str, columns: &[(&str, Vec<(&str, Figure)>)]) {
+    print!("\n{title}\n{:48}", "");
+    for (way, _) in columns {
+        print!(" {way:>16}");
+    }
+    println!();
+    let Some((_, first)) = columns.first() else { return };
+    for (row, (what, _)) in first.iter().enumerate() {
+        print!("{what:48}");
+        for (_, figures) in columns {
+            let found = figures.get(row).map(|(_, figure)| text(*figure)).unwrap_or_default();
+            print!(" {found:>16}");
+        }
+        println!();
+    }
+}
+
+fn text(figure: Figure) -> String {
+    match figure {
         Figure::Count(number) => format!("{number}"),
         Figure::PerSecond(rate) => format!("{rate:.0} /s"),
         Figure::Seconds(time) => format!("{time:.1} s"),
@@ -30,8 +52,7 @@ pub fn line(what: &str, figure: Figure, goal: &str) {
         Figure::Mb(size) => format!("{size:.1} MB"),
         Figure::Kb(size) => format!("{size:.1} KB"),
         Figure::Cores(cores) => format!("{cores:.4} cores"),
-    };
-    println!("{what:62} {shown:>14}   {goal}");
+    }
 }
 
 /// A time in milliseconds.
