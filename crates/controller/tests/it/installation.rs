@@ -77,8 +77,8 @@ impl Installation {
         Box::pin(Self::begin_as(operators, objects, clock, None)).await
     }
 
-    /// In image mode, without operators; `location` is where workers' images are built. It is asked for in the install config or, where they are built
-    /// on the bootstrap host, beside that.
+    /// In image mode, without operators; `location` is where workers' images are built. It is asked for in the install config, or beside it where
+    /// they are built on the bootstrap host.
     pub(crate) async fn begin_in_image_mode(location: &str) -> Self {
         Box::pin(Self::begin_as(&[], json!([]), Clock::default(), Some(location))).await
     }
