@@ -91,7 +91,14 @@ pub(crate) async fn are_awaited(
 fn waits_for_adoption(state: &LayeringState, install_config_overrides: &str) -> bool {
     let overrides: Value = serde_json::from_str(install_config_overrides).unwrap_or_default();
     let beside = state.settings.as_ref().and_then(|settings| settings.wait_for_adoption);
-    overrides["onClusterLayering"]["waitForAdoption"].as_bool().or(beside).unwrap_or(true)
+    let said = member(&overrides, "onClusterLayering").and_then(|asked| member(asked, "waitForAdoption"));
+    said.and_then(Value::as_bool).or(beside).unwrap_or(true)
+}
+
+/// A member of the overrides, whose names may be in any case.
+fn member<'a>(object: &'a Value, wanted: &str) -> Option<&'a Value> {
+    let members = object.as_object()?;
+    members.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, said)| said)
 }
 
 /// Whether the service knows nothing of images.
@@ -324,6 +331,7 @@ mod tests {
             (None, r#"{"onClusterLayering":{"mode":"Enabled"}}"#, true),
             (None, r#"{"onClusterLayering":{"mode":"Enabled","waitForAdoption":true}}"#, true),
             (None, r#"{"onClusterLayering":{"mode":"Enabled","waitForAdoption":false}}"#, false),
+            (None, r#"{"onclusterlayering":{"mode":"Enabled","waitforadoption":false}}"#, false),
             // Where nothing of it stands in the install config, it was asked for beside that.
             (Some(json!({"mode": "Enabled"})), r#"{"networking":{}}"#, true),
             (Some(json!({"mode": "Enabled", "wait_for_adoption": true})), "", true),
