@@ -145,6 +145,26 @@ fn what_users_see_of_it() {
 }
 
 #[test]
+fn events_of_each_pool_have_what_programs_read() {
+    let of_workers = IMAGE.replace("os-image-master", "os-image-worker");
+    for (pool, image) in [("master", IMAGE), ("worker", of_workers.as_str())] {
+        let facts = installing(&enabled());
+        let began = build(&json!({"pool": pool, "attempt": 2}));
+        let began = report(&facts, pool, began).unwrap();
+        let event = began.events.iter().find(|event| event.name == "ocl_build_started").unwrap();
+        let expected = json!({"pool": pool, "attempt": 2, "image": null, "duration_seconds": 0});
+        assert_eq!(event.props, Some(expected));
+        let later = Facts { cluster: began.cluster, now: facts.now + SignedDuration::from_secs(90), ..facts };
+        let ready = build(&json!({"pool": pool, "attempt": 2, "state": "ready", "image": image}));
+        let ready = report(&later, pool, ready).unwrap();
+        let event = ready.events.iter().find(|event| event.name == "ocl_build_succeeded").unwrap();
+        let expected = json!({"pool": pool, "attempt": 2, "image": image, "duration_seconds": 90});
+        assert_eq!(event.props, Some(expected));
+        assert!(event.message.contains(&format!("of pool {pool} was built in 90 seconds: {image}")));
+    }
+}
+
+#[test]
 fn each_code_is_told_and_ends_a_cluster_that_finalizes() {
     use LayeringErrorCode as C;
     for code in C::ALL {
