@@ -64,7 +64,8 @@ pub(crate) async fn finish(context: &Context, stop: &CancellationToken) {
     });
     let Ok(cluster) = started.await else { return };
     let reached = cluster.progress.and_then(|progress| progress.finalizing_stage);
-    let awaits_images = layering::are_awaited(&cluster.install_config_overrides);
+    let overrides = &cluster.install_config_overrides;
+    let awaits_images = Box::pin(layering::are_awaited(context, stop, overrides)).await;
     let stages = Stages { context, reached, awaits_images, stop };
 
     let operators = stages.operators().await;

@@ -10,7 +10,9 @@ use assisted_base::http::Proxies as Way;
 use assisted_ocl::paths::image_machine_config;
 use assisted_ocl::service::{Access, Layering, LayeringError};
 use assisted_wire::host::{HostRole, HostStatus};
-use assisted_wire::on_cluster_layering::{BuildLocation, BuildState, LayeringBuild, LayeringErrorCode, Pool};
+use assisted_wire::on_cluster_layering::{
+    BuildLocation, BuildState, LayeringBuild, LayeringErrorCode, LayeringState, Pool,
+};
 use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, ListParams};
@@ -60,11 +62,48 @@ impl From<ReconcileError> for PassError {
     }
 }
 
-/// Whether an installation ends only when the cluster has taken its images over.
-pub(crate) fn are_awaited(install_config_overrides: &str) -> bool {
+/// Whether an installation ends only when the cluster has taken its images over. The service says whether there are any: they are asked for in the
+/// install config, or beside it.
+pub(crate) async fn are_awaited(
+    context: &Context,
+    stop: &CancellationToken,
+    install_config_overrides: &str,
+) -> bool {
+    let images = match client(context).await {
+        Ok(images) => images,
+        Err(error) => {
+            warn!(error = chain(&error), "whether there are images of nodes is not known");
+            return false;
+        }
+    };
+    let told = poll_until(stop, context.config.intervals.resync, None, async || match images.state().await {
+        Ok(state) => Some(state.is_some_and(|state| waits_for_adoption(&state, install_config_overrides))),
+        Err(error) if is_unknown(&error) => Some(false),
+        Err(error) => {
+            warn!(error = chain(&error), "whether there are images of nodes is not known yet");
+            None
+        }
+    });
+    told.await.unwrap_or_default()
+}
+
+/// What the install config says of it holds before what was asked for beside that.
+fn waits_for_adoption(state: &LayeringState, install_config_overrides: &str) -> bool {
     let overrides: Value = serde_json::from_str(install_config_overrides).unwrap_or_default();
-    let asked = &overrides["onClusterLayering"];
-    asked["mode"] == "Enabled" && asked["waitForAdoption"] != false
+    let beside = state.settings.as_ref().and_then(|settings| settings.wait_for_adoption);
+    let said = member(&overrides, "onClusterLayering").and_then(|asked| member(asked, "waitForAdoption"));
+    said.and_then(Value::as_bool).or(beside).unwrap_or(true)
+}
+
+/// A member of the overrides, whose names may be in any case.
+fn member<'a>(object: &'a Value, wanted: &str) -> Option<&'a Value> {
+    let members = object.as_object()?;
+    members.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, said)| said)
+}
+
+/// Whether the service knows nothing of images.
+fn is_unknown(error: &LayeringError) -> bool {
+    matches!(error, LayeringError::Refused { status, .. } if (400..500).contains(status))
 }
 
 /// Follows the images until each is the cluster's own, or has failed. There is nothing to do where there are none.
@@ -136,12 +175,7 @@ async fn watch(context: &Context, stop: &CancellationToken, work: &mut Work) -> 
     let end = poll_until(stop, context.config.intervals.resync, None, async || {
         match pass(context, &images, work).await {
             Ok(end) => end,
-            // A service that knows nothing of images.
-            Err(PassError::Service(LayeringError::Refused { status, .. }))
-                if (400..500).contains(&status) =>
-            {
-                Some(Ok(()))
-            }
+            Err(PassError::Service(error)) if is_unknown(&error) => Some(Ok(())),
             Err(error) => {
                 warn!(error = chain(&error), "images of nodes have to wait");
                 None
@@ -287,19 +321,35 @@ async fn remove_own(context: &Context, build: &LayeringBuild) -> Result<bool, ku
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn installations_wait_unless_they_are_told_not_to() {
-        for (overrides, awaited) in [
-            (r#"{"onClusterLayering":{"mode":"Enabled"}}"#, true),
-            (r#"{"onClusterLayering":{"mode":"Enabled","waitForAdoption":true}}"#, true),
-            (r#"{"onClusterLayering":{"mode":"Enabled","waitForAdoption":false}}"#, false),
-            (r#"{"onClusterLayering":{"mode":"Disabled"}}"#, false),
-            (r#"{"networking":{}}"#, false),
-            ("", false),
+        for (beside, overrides, waits) in [
+            (None, r#"{"onClusterLayering":{"mode":"Enabled"}}"#, true),
+            (None, r#"{"onClusterLayering":{"mode":"Enabled","waitForAdoption":true}}"#, true),
+            (None, r#"{"onClusterLayering":{"mode":"Enabled","waitForAdoption":false}}"#, false),
+            (None, r#"{"onclusterlayering":{"mode":"Enabled","waitforadoption":false}}"#, false),
+            // Where nothing of it stands in the install config, it was asked for beside that.
+            (Some(json!({"mode": "Enabled"})), r#"{"networking":{}}"#, true),
+            (Some(json!({"mode": "Enabled", "wait_for_adoption": true})), "", true),
+            (Some(json!({"mode": "Enabled", "wait_for_adoption": false})), "", false),
+            (
+                Some(json!({"mode": "Enabled", "wait_for_adoption": false})),
+                r#"{"onClusterLayering":{"waitForAdoption":true}}"#,
+                true,
+            ),
         ] {
-            assert_eq!(are_awaited(overrides), awaited, "{overrides}");
+            let mut state = json!({
+                "enabled": true, "registry_type": "Embedded", "rollout": "Deploy", "status": "ready", "adopted": false,
+            });
+            if let Some(beside) = beside {
+                state["settings"] = beside;
+            }
+            let state: LayeringState = serde_json::from_value(state).unwrap();
+            assert_eq!(waits_for_adoption(&state, overrides), waits, "{state:?} {overrides}");
         }
     }
 }

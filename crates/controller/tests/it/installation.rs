@@ -77,7 +77,8 @@ impl Installation {
         Box::pin(Self::begin_as(operators, objects, clock, None)).await
     }
 
-    /// In image mode, without operators; `location` is where workers' images are built.
+    /// In image mode, without operators; `location` is where workers' images are built. It is asked for in the install config, or beside it where
+    /// they are built on the bootstrap host.
     pub(crate) async fn begin_in_image_mode(location: &str) -> Self {
         Box::pin(Self::begin_as(&[], json!([]), Clock::default(), Some(location))).await
     }
@@ -104,10 +105,18 @@ impl Installation {
             let text = objects.map(|object| object.to_string()).join("\n---\n");
             let manifest = json!({"folder": "manifests", "file_name": "os-images.yaml", "content": STANDARD.encode(text)});
             service.create_manifest(id, &params(manifest)).await.unwrap();
-            let asked = json!({"onClusterLayering": {
-                "mode": "Enabled", "workerBuildLocation": location, "buildTimeoutMinutes": 15,
-            }});
-            service.update_cluster_install_config(id, &asked.to_string()).await.unwrap();
+            // Either way is the same to the controller.
+            if location == "Bootstrap" {
+                let asked = json!({"on_cluster_layering": {
+                    "mode": "Enabled", "worker_build_location": location, "build_timeout_minutes": 15,
+                }});
+                service.update_cluster(id, &params(asked)).await.unwrap();
+            } else {
+                let asked = json!({"onClusterLayering": {
+                    "mode": "Enabled", "workerBuildLocation": location, "buildTimeoutMinutes": 15,
+                }});
+                service.update_cluster_install_config(id, &asked.to_string()).await.unwrap();
+            }
         }
         let infra_env = json!({
             "name": "lab", "openshift_version": "4.20", "pull_secret": PULL_SECRET, "cluster_id": id,

@@ -284,21 +284,23 @@ pub fn v19(pool: Pool, repository: &str, why: &str) -> Violation {
 pub fn v24(input: &Input<'_>) -> Vec<Violation> {
     let mut warnings = Vec::new();
     let api = format!("api-int.{}.{}", input.cluster.name, input.cluster.base_dns_domain);
-    let mut covered = vec![format!("{api}:{}", input.settings.port())];
-    if !input.is_embedded() {
+    let named: Vec<String> = if input.is_embedded() {
+        let registry = format!("{api}:{}/ocl", input.settings.port());
+        input.pools().iter().map(|pool| format!("{registry}/os-image-{pool}")).collect()
+    } else {
         let specs = input.configs().into_iter();
-        covered = specs
+        specs
             .filter_map(|config| Some(PushSpec::parse(&config.push_spec).ok()?.repository.to_owned()))
-            .collect();
-    }
+            .collect()
+    };
     for object in &input.objects {
         let ManifestObject::ImagePolicy { name, scopes } = object else { continue };
-        // A scope is a host, a repository, or `*.domain`.
-        let covers = |scope: &String| match scope.strip_prefix("*.") {
-            Some(domain) => covered
+        // A scope is a host, a repository or a part of its path, or `*.domain`.
+        let covers = |scope: &String| match scope.strip_prefix('*') {
+            Some(domain) => named
                 .iter()
                 .any(|one| one.split(['/', ':']).next().is_some_and(|host| host.ends_with(domain))),
-            None => covered.iter().any(|one| one.starts_with(scope.as_str())),
+            None => named.iter().any(|one| opens(scope, one)),
         };
         if scopes.iter().any(covers) {
             warnings.push(Violation::new(

@@ -18,6 +18,8 @@ const LONGEST: Duration = Duration::from_secs(60);
 const IMAGE: &str = "api-int.c.d.example.com:22626/ocl/os-image-master@sha256:4711";
 const WORKER_IMAGE: &str = "api-int.c.d.example.com:22626/ocl/os-image-worker@sha256:4712";
 const REGISTRY: &str = "quay.io/release@sha256:0815";
+/// What ends the registry of a host that has built, before the room for the build is given back.
+const RELEASED: &str = "podman rm --force --ignore --time=5 ocl-registry";
 
 fn build(pool: &str, state: &str, image: Option<&str>) -> Value {
     let mut build = json!({"pool": pool, "location": "bootstrap", "state": state, "attempt": 1, "percent": 58, "step": "STEP 7/12: RUN x"});
@@ -157,6 +159,11 @@ async fn a_single_node_lays_its_image_in_the_stages_that_it_has() {
     );
     let reports = service.reports();
     assert!(reports.iter().any(|told| told == "Writing image to disk / Deploying OS image"), "{reports:#?}");
+    // The registry and the room for the build are there until the copy is made, and gone before the restart.
+    let asked = machine.calls();
+    let order = ["cp --archive --no-target-directory ", RELEASED, "systemd-run --on-active="];
+    let places = order.map(|begin| at(&asked, begin));
+    assert!(places.is_sorted(), "{places:?} {asked:#?}");
 }
 
 #[tokio::test]
@@ -307,6 +314,8 @@ async fn what_the_builder_does_is_told_live_and_its_log_is_sent_where_it_fails()
     let service = service(bootstrap, building, IMAGE).await;
     let machine = Machine::new();
     write_status(&machine, "Building", &Value::Null);
+    // What was given to the builder, which says that there is one.
+    std::fs::write(machine.path("opt/openshift/ocl/config.json"), "{}").unwrap();
     let log = machine.path("opt/openshift/ocl/state/build-master-1.log");
     std::fs::write(log, "STEP 7/12: RUN TOKEN=hunter2 dnf -y install x\nno such package\n").unwrap();
     let told = std::sync::Arc::clone(&service.told);
@@ -347,6 +356,7 @@ async fn what_the_builder_does_is_told_live_and_its_log_is_sent_where_it_fails()
     let config = config(&service.url, HostRole::Bootstrap, 3);
     let (done, ()) = tokio::join!(install(&service, &machine, config), story);
     assert_eq!(done.unwrap_err(), "OS image: build-user: no such package");
+    at(&machine.calls(), RELEASED);
 
     let sent = told.lock().unwrap().build_logs.clone();
     assert_eq!(sent.len(), 1);

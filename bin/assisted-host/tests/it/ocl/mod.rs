@@ -30,7 +30,7 @@ fn dying_at(state: &str) -> String {
     )
 }
 
-/// Killed after each durable step, it goes on, and the image that all nodes can pull is the one that was asked for.
+/// Killed after each durable step, it goes on, and the image that all nodes can pull is the one that was asked for. No password is in any layer.
 #[test]
 fn a_build_that_is_killed_in_each_state_goes_on() {
     let host = Host::new();
@@ -48,6 +48,9 @@ fn a_build_that_is_killed_in_each_state_goes_on() {
          podman inspect --format '{{{{json .Labels}}}}' $image > /shared/labels\n\
          digest=${{image##*:}}\nset -- /var/ocl-scratch/registry/docker/registry/v2/blobs/sha256/*/$digest/data\n\
          sha256sum $1 | cut -d ' ' -f 1 > /shared/sum\necho $digest >> /shared/sum\n\
+         for blob in /var/ocl-scratch/registry/docker/registry/v2/blobs/sha256/*/*/data; do\n  gzip -cdf $blob > /tmp/blob\n  \
+         fails grep -aqF -e hunter2 -e b2NsOmh1bnRlcjI= /tmp/blob\n  if grep -aqF ustar /tmp/blob; then layers=unpacked; fi\ndone\n\
+         test \"$layers\" = unpacked\nrm /tmp/blob\n\
          $OCL stop\nfails grep ocl-scratch /proc/mounts\nfails podman container exists ocl-registry\n"
     ));
     let told = host.run(&script);

@@ -75,13 +75,17 @@ fn builds(input: &Input<'_>, record: &LayeringRecord) -> Vec<LayeringBuild> {
 /// Where a pool's image is built. A service that runs on the bootstrap host is reached by nobody in the cluster, so everything is
 /// built there.
 fn location(input: &Input<'_>, pool: Pool) -> BuildLocation {
-    let on_service = input.facts.policy.service.install_invoker == "agent-installer";
     let asked = input.settings.worker_build_location() == Asked::Bootstrap;
-    if pool == Pool::Master || asked || on_service {
+    if pool == Pool::Master || asked || is_on_bootstrap_host(input) {
         BuildLocation::Bootstrap
     } else {
         BuildLocation::ControlPlane
     }
+}
+
+/// Whether the service itself runs on the bootstrap host.
+fn is_on_bootstrap_host(input: &Input<'_>) -> bool {
+    input.facts.policy.service.install_invoker == "agent-installer"
 }
 
 fn pending(pool: Pool, location: BuildLocation) -> LayeringBuild {
@@ -392,10 +396,16 @@ pub(crate) fn warnings(facts: &Facts) -> Vec<NewEvent> {
             "Remove them, or merge them into the one for NoArch.",
         ));
     }
-    violations
-        .iter()
-        .map(|violation| catalogue::OCL_WARNING.of_cluster(input.cluster.id, &[("warning", violation)]))
-        .collect()
+    let id = input.cluster.id;
+    let told = violations.iter().map(|broken| catalogue::OCL_WARNING.of_cluster(id, &[("warning", broken)]));
+    let mut events: Vec<NewEvent> = told.collect();
+    let asked = input.settings.worker_build_location == Some(Asked::ControlPlane);
+    if asked && is_on_bootstrap_host(&input) && input.workers().next().is_some() {
+        let text = "The image of workers is built on the bootstrap host, whatever workerBuildLocation says: the service runs there, and the cluster \
+                    does not reach it.";
+        events.push(catalogue::OCL_WARNING.of_cluster(id, &[("warning", &text)]));
+    }
+    events
 }
 
 /// Forgets the images of an earlier installation.

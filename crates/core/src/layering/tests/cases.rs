@@ -77,6 +77,10 @@ pub(super) fn of_manifests() -> Vec<OfCluster> {
         (Rule::V24, true, with(&policy("quay.io/other"))),
         (Rule::V24, false, with(&policy("api-int.test.example.com:22626"))),
         (Rule::V24, false, with(&policy("*.example.com"))),
+        (Rule::V24, true, with(&policy("*.ample.com"))),
+        (Rule::V24, false, with(&policy("api-int.test.example.com:22626/ocl/os-image-worker"))),
+        (Rule::V24, true, with(&policy("api-int.test.example.com:22626/oc"))),
+        (Rule::V24, true, with(&policy("api-int.test.example.com:2262"))),
     ]
 }
 
@@ -99,6 +103,14 @@ pub(super) fn of_settings() -> Vec<OfCluster> {
     let fips = |layering: &Value, fips: bool| {
         let overrides = json!({"fips": fips, "onClusterLayering": layering}).to_string();
         layered(layering, &objects()).with_cluster(|cluster| cluster.install_config_overrides = overrides)
+    };
+    let trusts = |layering: &Value, policy: &str| {
+        let overrides =
+            json!({"additionalTrustBundlePolicy": policy, "onClusterLayering": layering}).to_string();
+        layered(layering, &objects()).with_cluster(|cluster| cluster.install_config_overrides = overrides)
+    };
+    let proxied = |facts: Facts| {
+        facts.with_cluster(|cluster| cluster.http_proxy = "http://proxy.example.com:3128".to_owned())
     };
     let restarts = |layering: &Value| {
         let mut facts = layered(layering, &objects());
@@ -125,6 +137,10 @@ pub(super) fn of_settings() -> Vec<OfCluster> {
         (Rule::V23, true, fips(&enabled(), false)),
         (Rule::V23, false, fips(&enabled(), true)),
         (Rule::V23, true, fips(&external(), true)),
+        (Rule::V24, false, trusts(&enabled(), "Proxyonly")),
+        (Rule::V24, true, trusts(&enabled(), "Always")),
+        (Rule::V24, true, proxied(trusts(&enabled(), "Proxyonly"))),
+        (Rule::V24, true, trusts(&external(), "Proxyonly")),
         (Rule::V25, false, layered(&switch, &objects())),
         (Rule::V25, true, without_workers(layered(&switch, &objects()))),
         (Rule::V25, true, layered(&switch_external, &objects())),

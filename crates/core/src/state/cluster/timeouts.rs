@@ -85,7 +85,10 @@ pub(crate) const fn minutes(limit: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::layering::tests::{enabled, layered, objects};
     use crate::validation::testing::facts;
 
     const fn mins(count: u64) -> Duration {
@@ -115,7 +118,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(limits(record, &policy), [600, 70, 10, 70, 70, 10, 70]);
-        record.cluster.monitored_operators = serde_json::from_value(serde_json::json!([
+        record.cluster.monitored_operators = serde_json::from_value(json!([
             {"name": "console", "operator_type": "builtin", "timeout_seconds": 36_000},
             {"name": "lso", "operator_type": "olm", "timeout_seconds": 4_260},
             {"name": "odd", "operator_type": "olm", "timeout_seconds": -1},
@@ -132,6 +135,21 @@ mod tests {
         assert_eq!(minutes(of_stage(S::WaitingForClusterOperators, record, &policy)), 70);
         policy.finalizing_stages.waiting_for_cluster_operators = mins(180);
         assert_eq!(minutes(of_stage(S::WaitingForClusterOperators, record, &policy)), 180);
+    }
+
+    #[test]
+    fn images_are_taken_over_within_the_first_stage() {
+        use FinalizingStage as S;
+        let policy = Policy::default();
+        let limits = |layering: &Value| {
+            let facts = layered(layering, &objects());
+            let record = facts.cluster.as_ref().unwrap();
+            [S::WaitingForClusterOperators, S::AddingRouterCa]
+                .map(|stage| minutes(of_stage(stage, record, &policy)))
+        };
+        assert_eq!(limits(&json!({"mode": "Disabled"})), [600, 70]);
+        assert_eq!(limits(&enabled()), [690, 70]);
+        assert_eq!(limits(&json!({"mode": "Enabled", "waitForAdoption": false})), [600, 70]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What is told, what reports are taken, and what users see of it.
 
+use std::sync::Arc;
+
 use assisted_wire::cluster::ClusterStatus;
 use jiff::SignedDuration;
 use serde_json::json;
@@ -145,6 +147,26 @@ fn what_users_see_of_it() {
 }
 
 #[test]
+fn events_of_each_pool_have_what_programs_read() {
+    let of_workers = IMAGE.replace("os-image-master", "os-image-worker");
+    for (pool, image) in [("master", IMAGE), ("worker", of_workers.as_str())] {
+        let facts = installing(&enabled());
+        let began = build(&json!({"pool": pool, "attempt": 2}));
+        let began = report(&facts, pool, began).unwrap();
+        let event = began.events.iter().find(|event| event.name == "ocl_build_started").unwrap();
+        let expected = json!({"pool": pool, "attempt": 2, "image": null, "duration_seconds": 0});
+        assert_eq!(event.props, Some(expected));
+        let later = Facts { cluster: began.cluster, now: facts.now + SignedDuration::from_secs(90), ..facts };
+        let ready = build(&json!({"pool": pool, "attempt": 2, "state": "ready", "image": image}));
+        let ready = report(&later, pool, ready).unwrap();
+        let event = ready.events.iter().find(|event| event.name == "ocl_build_succeeded").unwrap();
+        let expected = json!({"pool": pool, "attempt": 2, "image": image, "duration_seconds": 90});
+        assert_eq!(event.props, Some(expected));
+        assert!(event.message.contains(&format!("of pool {pool} was built in 90 seconds: {image}")));
+    }
+}
+
+#[test]
 fn each_code_is_told_and_ends_a_cluster_that_finalizes() {
     use LayeringErrorCode as C;
     for code in C::ALL {
@@ -257,6 +279,25 @@ fn what_holds_nothing_up_is_told_at_the_start() {
     let texts: Vec<_> = told.iter().map(|event| event.message.as_str()).collect();
     assert!(texts[0].starts_with("Image mode: Image policy signed covers"), "{texts:?}");
     assert!(texts[1].contains("of pool master for ARM64 are not used"), "{texts:?}");
+}
+
+#[test]
+fn a_service_on_the_bootstrap_host_has_all_images_built_there() {
+    let there = |layering: &Value| {
+        let mut facts = installing(layering);
+        Arc::make_mut(&mut facts.policy).service.install_invoker = "agent-installer".to_owned();
+        facts
+    };
+    let asked = json!({"mode": "Enabled", "workerBuildLocation": "ControlPlane"});
+    assert_eq!(warnings(&installing(&asked)), []);
+    let facts = there(&asked);
+    let locations: Vec<_> = state(&facts).builds.iter().map(|build| build.location).collect();
+    assert_eq!(locations, [BuildLocation::Bootstrap; 2]);
+    let told = warnings(&facts);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].message.contains("built on the bootstrap host, whatever workerBuildLocation says"));
+    // Nobody has asked for anything else.
+    assert_eq!(warnings(&there(&enabled())), []);
 }
 
 #[test]

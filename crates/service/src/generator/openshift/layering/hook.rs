@@ -79,6 +79,8 @@ fn with(lines: &[&str], place: usize, before: &[String], behind: &[String]) -> S
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     /// Stages in the shape of those of the installer's script.
@@ -122,6 +124,64 @@ rm --force /etc/kubernetes/manifests/machineconfigoperator-bootstrap-pod.yaml
         );
         assert_eq!(edited, other.replace("    touch mco-bootstrap.done\n", &expected));
         assert!(is_hooked(&edited));
+    }
+
+    /// Folders that stand for a bootstrap host.
+    fn host() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for folder in [
+            "etc/kubernetes/manifests",
+            "etc/mcc/bootstrap",
+            "etc/ssl/mcs",
+            "opt/openshift/ocl",
+            "openshift",
+            "mco-bootstrap/bootstrap",
+            "tls",
+        ] {
+            std::fs::create_dir_all(dir.path().join(folder)).unwrap();
+        }
+        let pod = format!("mco-bootstrap/bootstrap/{POD}");
+        for file in ["openshift/one.yaml", "tls/machine-config-server.crt", &pod] {
+            std::fs::write(dir.path().join(file), "").unwrap();
+        }
+        dir
+    }
+
+    /// Has bash run a script there, with a builder that ends so. Whether it ended well, and which pods there were when the builder began and
+    /// when the stage was done.
+    fn run(host: &tempfile::TempDir, script: &str, builder: &str) -> (bool, String) {
+        let root = host.path().display();
+        let pods = format!("{root}{STATIC_PODS}");
+        let functions = format!(
+            "set -euo pipefail\ncd {root}\nrecord_service_stage_start() {{ :; }}\nrender_configs() {{ :; }}\n\
+             install_pod() {{ cp \"$1\" {pods}/; }}\nrecord_service_stage_success() {{ echo \"done: $(ls {pods})\"; }}\n\
+             build() {{ echo \"builds: $(ls {pods})\"; {builder}; }}\n"
+        );
+        let script = script
+            .replace("/usr/local/bin/ocl-bootstrap run", "build")
+            .replace("/etc/", &format!("{root}/etc/"))
+            .replace("/opt/", &format!("{root}/opt/"))
+            .replace("set -euo pipefail\n", &functions);
+        let ended = Command::new("bash").arg("-c").arg(script).output().unwrap();
+        (ended.status.success(), String::from_utf8(ended.stdout).unwrap())
+    }
+
+    #[test]
+    fn nothing_serves_configs_before_the_image_is_there() {
+        let other = SCRIPT.replace(
+            START,
+            "    install_pod mco-bootstrap/bootstrap/machineconfigoperator-bootstrap-pod.yaml\n",
+        );
+        for script in [SCRIPT, &other] {
+            let edited = insert(script).unwrap();
+            let host = host();
+            // A build that fails ends the script, which is started again.
+            assert_eq!(run(&host, &edited, "false"), (false, "builds: \n".to_owned()), "{edited}");
+            let built = format!("builds: \ndone: {POD}\n");
+            assert_eq!(run(&host, &edited, "true"), (true, built), "{edited}");
+            // The stage was done: nothing is built a second time.
+            assert_eq!(run(&host, &edited, "false"), (true, String::new()), "{edited}");
+        }
     }
 
     #[test]

@@ -158,3 +158,108 @@ pub(super) fn machine_config(name: &str, role: &str, files: &[Value], units: &[V
     });
     Manifest::new(format!("{name}.yaml"), &object)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Output};
+
+    const SYNC: &str = include_str!("scripts/ocl-registry-sync");
+    /// Programs that note what they are asked. One of the peers has the image, and tells it whoever it may be that asks.
+    const PROGRAMS: &str = r#"note() { echo "$*" >>"$NOTES"; }
+podman() { note podman "$@"; }
+systemctl() { note systemctl "$@"; }
+timeout() { shift; "$@"; }
+skopeo() {
+    local file="" source=""
+    while [ $# -gt 0 ]; do
+        case "$1" in
+            --src-authfile) file=$2 ;;
+            docker://*) source=${source:-${1#docker://}} ;;
+        esac
+        shift
+    done
+    local host=${source%%/*} repository=${source#*/}
+    note skopeo "$source" "$(jq -c . "$file")"
+    [ "$host" = "$ANSWERS" ] || return 1
+    mkdir -p "$DATA/docker/registry/v2/repositories/${repository%@*}/_manifests/revisions/sha256/${source##*:}"
+    : >"$DATA/docker/registry/v2/repositories/${repository%@*}/_manifests/revisions/sha256/${source##*:}/link"
+}
+"#;
+
+    /// A control plane node whose registry lacks an image.
+    struct Node(tempfile::TempDir);
+
+    impl Node {
+        fn new() -> Self {
+            let node = Self(tempfile::tempdir().unwrap());
+            for (path, text) in [
+                ("etc/ocl-registry/wanted.json", r#"{"repositories":{"ocl/os-image-worker":"sha256:11"}}"#),
+                ("etc/ocl-registry/peers", "api-int.c.d\n192.168.10.11\nfd00::12\n"),
+                (
+                    "var/lib/kubelet/config.json",
+                    r#"{"auths":{"api-int.c.d:22626":{"auth":"b2NsOng="},"quay.io":{"auth":"other"}}}"#,
+                ),
+            ] {
+                let path = node.0.path().join(path);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, text).unwrap();
+            }
+            std::fs::create_dir(node.0.path().join("tmp")).unwrap();
+            node
+        }
+
+        /// Starts the unit's program; `answers`: who has the image. What it asked for besides.
+        fn start(&self, answers: &str) -> (Output, Vec<String>) {
+            let (root, notes) = (self.0.path(), self.0.path().join("notes"));
+            let mut script = SYNC.replace("/usr/local/bin/ocl-registry-start", "note start");
+            for path in ["/var/lib/", "/etc/"] {
+                script = script.replace(path, &format!("{}{path}", root.display()));
+            }
+            std::fs::write(&notes, "").unwrap();
+            let done = Command::new("bash")
+                .args(["-c", &format!("{PROGRAMS}{script}")])
+                .envs([("IMAGE", "r/registry@sha256:00"), ("PORT", "22626"), ("NAME", "api-int.c.d")])
+                .env("NOTES", &notes)
+                .env("TMPDIR", root.join("tmp"))
+                .env("DATA", root.join("var/lib/ocl-registry"))
+                .env("ANSWERS", answers)
+                .output()
+                .unwrap();
+            let noted = std::fs::read_to_string(notes).unwrap();
+            (done, noted.lines().map(str::to_owned).collect())
+        }
+    }
+
+    #[test]
+    fn a_registry_is_filled_from_whichever_peer_has_the_image() {
+        let node = Node::new();
+        let asked = |noted: &[String]| -> Vec<String> {
+            noted.iter().filter_map(|line| line.strip_prefix("skopeo ")).map(str::to_owned).collect()
+        };
+        // The name may be that of this very node, so that the others are asked by their addresses.
+        // Each gets what opens the registry, and nothing else.
+        let peers = ["api-int.c.d:22626", "192.168.10.11:22626", "[fd00::12]:22626"].map(|peer| {
+            format!(r#"{peer}/ocl/os-image-worker@sha256:11 {{"auths":{{"{peer}":{{"auth":"b2NsOng="}}}}}}"#)
+        });
+        // The timer tries again.
+        let (done, noted) = node.start("nobody");
+        assert!(done.status.success(), "{done:?}");
+        assert_eq!(asked(&noted), peers);
+        assert!(!noted.iter().any(|line| line.starts_with("systemctl")), "{noted:?}");
+        assert_eq!(noted.last().unwrap(), "podman rm --force --ignore --time 10 ocl-registry-rw");
+
+        let (done, noted) = node.start("192.168.10.11:22626");
+        assert!(done.status.success(), "{done:?}");
+        assert_eq!(asked(&noted), peers[..2]);
+        assert!(
+            noted.contains(&"systemctl try-restart --no-block ocl-registry.service".to_owned()),
+            "{noted:?}"
+        );
+        let left: Vec<_> = std::fs::read_dir(node.0.path().join("tmp")).unwrap().collect();
+        assert!(left.is_empty(), "{left:?}");
+
+        let (done, noted) = node.start("nobody");
+        assert!(done.status.success(), "{done:?}");
+        assert_eq!(noted, ["systemctl disable --now ocl-registry-sync.timer"]);
+    }
+}
