@@ -1,4 +1,4 @@
-//! What may stand between a registry and its clients: it passes requests on, and spoils some answers.
+//! What may stand between a server and its clients, mostly a registry: it passes requests on, keeps them, and spoils some answers.
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests")]
 
@@ -41,6 +41,10 @@ pub struct Seen {
     pub path: String,
     pub range: Option<String>,
     pub authorized: bool,
+    /// What was sent on; nothing where it was not.
+    pub body: Bytes,
+    /// How what it stands before has answered; 0 where that was not asked, or not yet.
+    pub status: u16,
 }
 
 #[derive(Debug, Default)]
@@ -117,17 +121,20 @@ async fn answer(
 ) -> Response<Body> {
     let path = request.uri().path_and_query().map_or("", |path| path.as_str()).to_owned();
     let range = request.headers().get("range").map(|range| range.to_str().unwrap().to_owned());
-    let fault = {
+    let (place, fault) = {
         let mut state = state.lock().unwrap();
         let authorized = request.headers().contains_key("authorization");
         let method = request.method().to_string();
-        state.seen.push(Seen { method, path: path.clone(), range, authorized });
+        let body = Bytes::new();
+        state.seen.push(Seen { method, path: path.clone(), range, authorized, body, status: 0 });
+        let place = state.seen.len() - 1;
         let fault =
             state.faults.iter_mut().find(|(part, times, _)| *times > 0 && path.contains(part.as_str()));
-        fault.map(|(_, times, fault)| {
+        let fault = fault.map(|(_, times, fault)| {
             *times -= 1;
             fault.clone()
-        })
+        });
+        (place, fault)
     };
     match &fault {
         Some(Fault::Status(status, retry_after)) => {
@@ -150,11 +157,18 @@ async fn answer(
         }
         _ => {}
     }
-    let Some(answered) = forward(client, registry, request, matches!(fault, Some(Fault::Whole))).await else {
+    let forwarded = forward(client, registry, request, matches!(fault, Some(Fault::Whole))).await;
+    let Some((sent, answered)) = forwarded else {
         // The client has gone away amid its body: nobody reads this.
         return Response::builder().status(400).body(full("no")).unwrap();
     };
-    let mut answer = Response::builder().status(answered.status().as_u16());
+    let status = answered.status().as_u16();
+    {
+        let mut state = state.lock().unwrap();
+        let seen = &mut state.seen[place];
+        (seen.body, seen.status) = (sent, status);
+    }
+    let mut answer = Response::builder().status(status);
     for (name, value) in answered.headers() {
         if !matches!(name.as_str(), "connection" | "transfer-encoding") {
             answer = answer.header(name.as_str(), value.as_bytes());
@@ -185,13 +199,13 @@ async fn answer(
     answer.body(body).unwrap()
 }
 
-/// The answer to a request that is sent on, for all of a file if it is `whole`; none where its body does not come whole.
+/// The body of a request that is sent on, for all of a file if it is `whole`, and the answer; none where the body does not come whole.
 async fn forward(
     client: &reqwest::Client,
     registry: SocketAddr,
     request: Request<Incoming>,
     whole: bool,
-) -> Option<reqwest::Response> {
+) -> Option<(Bytes, reqwest::Response)> {
     let path = request.uri().path_and_query().map_or("", |path| path.as_str());
     let mut forwarded = client.request(request.method().clone(), format!("http://{registry}{path}"));
     for (name, value) in request.headers() {
@@ -203,7 +217,7 @@ async fn forward(
     }
     let body = request.into_body().collect().await.ok()?.to_bytes();
     if !body.is_empty() {
-        forwarded = forwarded.body(body);
+        forwarded = forwarded.body(body.clone());
     }
-    Some(forwarded.send().await.unwrap())
+    Some((body, forwarded.send().await.unwrap()))
 }

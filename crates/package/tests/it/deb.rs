@@ -1,6 +1,7 @@
 //! The Debian package: installed, used, removed and purged by a real dpkg, below a folder of its own; and the tarball.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -34,6 +35,19 @@ fn dpkg(root: &Path, args: &[&str]) -> Command {
     dpkg
 }
 
+/// The same package under an earlier version.
+fn earlier(dir: &Path, package: &Path) -> PathBuf {
+    let (unpacked, to) = (dir.join("earlier"), dir.join("earlier.deb"));
+    run(Command::new("dpkg-deb").arg("--raw-extract").arg(package).arg(&unpacked));
+    let control = unpacked.join("DEBIAN/control");
+    let text = fs::read_to_string(&control).unwrap();
+    let version = format!("Version: {}\n", env!("CARGO_PKG_VERSION"));
+    assert!(text.contains(&version), "{text}");
+    fs::write(&control, text.replace(&version, "Version: 0.0.1\n")).unwrap();
+    run(Command::new("dpkg-deb").args(["-Znone", "--root-owner-group", "--build"]).arg(&unpacked).arg(&to));
+    to
+}
+
 #[tokio::test]
 async fn dpkg_installs_and_purges() {
     let dir = tempfile::tempdir().unwrap();
@@ -46,10 +60,19 @@ async fn dpkg_installs_and_purges() {
         fs::create_dir_all(root.join(folder)).unwrap();
     }
     fs::write(root.join("var/lib/dpkg/status"), "").unwrap();
+    // An earlier version has served before; what it has kept, and what a person has set, stays.
+    run(dpkg(&root, &["--install"]).arg(earlier(dir.path(), &path)));
+    run(&mut dpkg(&root, &["--verify", "assisted"]));
+    serves(&root);
+    let (settings, database) =
+        (root.join("etc/assisted/assisted.env"), root.join("var/lib/assisted/assisted.db"));
+    fs::write(&settings, "LOG_LEVEL=debug\n").unwrap();
+    let before = database.metadata().unwrap().ino();
     run(dpkg(&root, &["--install"]).arg(&path));
     let told = run(&mut dpkg(&root, &["--status", "assisted"]));
     assert!(told.contains("Status: install ok installed"), "{told}");
-    run(&mut dpkg(&root, &["--verify", "assisted"]));
+    assert!(told.contains(&format!("Version: {}\n", env!("CARGO_PKG_VERSION"))), "{told}");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), "LOG_LEVEL=debug\n");
     // Whatever is told of the program is there.
     for place in [
         "usr/lib/systemd/system/assisted.service",
@@ -65,14 +88,11 @@ async fn dpkg_installs_and_purges() {
     assert!(page.contains(".TH assisted-serve 1"), "{}", &page[..200.min(page.len())]);
     run(Command::new("bash").arg("-n").arg(root.join("usr/share/bash-completion/completions/assisted")));
     assert_has_ui(&serves(&root));
+    assert_eq!(database.metadata().unwrap().ino(), before);
 
-    // What a person has changed stays until a purge; so does what the service has kept.
-    let settings = root.join("etc/assisted/assisted.env");
-    fs::write(&settings, "LOG_LEVEL=debug\n").unwrap();
-    run(dpkg(&root, &["--install"]).arg(&path));
-    assert_eq!(fs::read_to_string(&settings).unwrap(), "LOG_LEVEL=debug\n");
+    // Both stay until a purge.
     run(&mut dpkg(&root, &["--remove", "assisted"]));
-    assert!(settings.is_file() && root.join("var/lib/assisted/assisted.db").is_file());
+    assert!(settings.is_file() && database.is_file());
     assert!(!root.join("usr/bin/assisted").exists());
     run(&mut dpkg(&root, &["--purge", "assisted"]));
     for gone in ["etc/assisted", "var/lib/assisted", "usr/share/man/man1/assisted.1.gz"] {

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests are tests too")]
 
 mod deb;
+mod documentation;
 mod everything_debian;
 mod everything_judged;
 mod images;
