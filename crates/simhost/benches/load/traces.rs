@@ -45,8 +45,8 @@ fn received(collector: &Receiver) -> usize {
 async fn measure(engine: Engine, program: &Path, endpoint: Option<&str>, limit: Duration) -> Result<Figures> {
     let endpoint = endpoint.map(|url| ("OTEL_EXPORTER_OTLP_ENDPOINT".to_owned(), url.to_owned()));
     let service = Service::start_in(engine, program, &[], endpoint.into_iter().collect()).await?;
-    let hosts = clusters(&service, 0..HOSTS / HOSTS_PER_CLUSTER).await?;
-    Arrivals::new(&hosts)?.register(&service, CONNECTIONS).await?;
+    let hosts = clusters(service.address, &service.version, 0..HOSTS / HOSTS_PER_CLUSTER).await?;
+    Arrivals::new(&hosts)?.register(service.address, CONNECTIONS).await?;
     service.wait_until_idle().await?;
     let cpu = service.cpu()?;
     let outcome = send_polls(&service, &hosts, limit).await?;
