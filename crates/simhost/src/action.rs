@@ -81,12 +81,19 @@ impl Call {
 pub struct Response {
     pub status: u16,
     pub body: Bytes,
+    /// The request was sent more than once: perhaps an answer was lost, and this is to one that came again.
+    pub repeated: bool,
 }
 
 impl Response {
     /// Whether the request was carried out.
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
+    }
+
+    /// Whether what can be done but once has been done: who asks for it once more is refused.
+    pub fn is_done(&self) -> bool {
+        self.is_success() || self.repeated && self.status == 409
     }
 }
 

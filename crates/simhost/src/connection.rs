@@ -79,7 +79,8 @@ impl Connection {
         let response =
             self.request(call.method.clone(), &call.path, content, call.body.clone(), is_person).await?;
         let status = response.status().as_u16();
-        Ok(Response { status, body: response.into_body().collect().await?.to_bytes() })
+        let body = response.into_body().collect().await?.to_bytes();
+        Ok(Response { status, body, repeated: false })
     }
 
     /// One request; the answer is read to its end, and its body is dropped.

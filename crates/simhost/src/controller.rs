@@ -371,7 +371,8 @@ mod tests {
                     true => operators.clone(),
                     false => json!({"status": status, "progress": {"finalizing_stage_timed_out": timed_out}}),
                 };
-                answer = Some(Response { status: 200, body: answered.to_string().into() });
+                let body = answered.to_string().into();
+                answer = Some(Response { status: 200, body, repeated: false });
             }
         }
         panic!("it does not end: {requests:?}");

@@ -119,7 +119,9 @@ async fn lane(
                 anyhow::Ok(answer)
             };
             let failed = match tokio::time::timeout(REQUEST, attempt).await {
-                Ok(Ok(answer)) if !matches!(answer.status, 502..=504 | 507) => break answer,
+                Ok(Ok(answer)) if !matches!(answer.status, 502..=504 | 507) => {
+                    break Response { repeated: away_since.is_some(), ..answer };
+                }
                 Ok(Ok(answer)) => anyhow::anyhow!("it answers {}", answer.status),
                 Ok(Err(error)) => error,
                 Err(_) => anyhow::anyhow!("it does not answer within {} s", REQUEST.as_secs()),

@@ -77,7 +77,8 @@ fn run_in(
                             path if path.contains("exclude-hosts") => kind,
                             _ => "",
                         };
-                        answer = Some(Response { status: 200, body: Bytes::from_static(body.as_bytes()) });
+                        let body = Bytes::from_static(body.as_bytes());
+                        answer = Some(Response { status: 200, body, repeated: false });
                     }
                 }
             }

@@ -54,7 +54,7 @@ impl Bench {
     }
 
     fn answer(&mut self, status: u16, body: &Value) -> Vec<(Duration, Effect)> {
-        let answer = Response { status, body: Bytes::from(body.to_string()) };
+        let answer = Response { status, body: Bytes::from(body.to_string()), repeated: false };
         self.apply(|machine, context, out| machine.answered(&answer, context, out))
     }
 
@@ -110,7 +110,7 @@ fn it_registers_polls_and_tells_the_same_once() {
     bench.now += Duration::from_secs(60);
     assert_eq!(calls(&bench.run_timers()).len(), 1);
     assert!(calls(&bench.answer(200, &steps())).is_empty());
-    let refused = Response { status: 400, body: Bytes::new() };
+    let refused = Response { status: 400, body: Bytes::new(), repeated: false };
     bench.apply(|machine, context, out| machine.reply_answered(StepType::Inventory, &refused, context, out));
     bench.now += Duration::from_secs(60);
     bench.run_timers();
@@ -182,7 +182,7 @@ fn it_upgrades_its_agent_and_registers_as_the_new_one() {
         {"step_type": "upgrade-agent", "args": ["{\"agent_image\":\"quay.io/a/agent:2\"}"]}
     ]}));
     assert_eq!(calls(&told)[0].2["step_id"], Value::Null);
-    let done = Response { status: 204, body: Bytes::new() };
+    let done = Response { status: 204, body: Bytes::new(), repeated: false };
     let effects = bench
         .apply(|machine, context, out| machine.reply_answered(StepType::UpgradeAgent, &done, context, out));
     assert_eq!(calls(&effects)[0].2["discovery_agent_version"], "quay.io/a/agent:2");
@@ -206,7 +206,7 @@ fn installed(bench: &mut Bench) {
         let own = effects
             .iter()
             .any(|(_, effect)| matches!(effect, Effect::Send(Call { from: Process::Installer(_), .. })));
-        answer = own.then(|| Response { status: 200, body: Bytes::new() });
+        answer = own.then(|| Response { status: 200, body: Bytes::new(), repeated: false });
         bench.now += effects.iter().map(|(delay, _)| *delay).max().unwrap_or_default();
         if bench.machine.phase == Phase::Node || bench.machine.stray_until.is_some() {
             return;
@@ -221,7 +221,8 @@ fn an_installed_machine_polls_no_more() {
     assert!(calls(&bench.polled(&install())).is_empty());
     let again = calls(&bench.apply(|machine, context, out| {
         machine.phase = Phase::Polling;
-        machine.answered(&Response { status: 200, body: install().to_string().into() }, context, out);
+        let answer = Response { status: 200, body: install().to_string().into(), repeated: false };
+        machine.answered(&answer, context, out);
     }));
     assert_eq!(again[0].2["exit_code"], 125);
     installed(&mut bench);

@@ -60,23 +60,23 @@ impl User {
                 }
             }
             Phase::Installs => return self.installation_answered(answer, context, out),
-            Phase::Cancels if answer.is_success() => self.poll_later(context, out),
+            Phase::Cancels if answer.is_done() => self.poll_later(context, out),
             Phase::Cancels => self.end(Some(format!("it can't be cancelled: {}", reason(answer))), out),
-            Phase::Resets if answer.is_success() => {
+            Phase::Resets if answer.is_done() => {
                 // Everything is as before the installation, but for what the user has set up.
                 (self.installing, self.attempts) = (false, 0);
                 self.poll_later(context, out);
                 return self.infra_env_id.map_or(Transition::None, Transition::Reset);
             }
             Phase::Resets => self.end(Some(format!("it can't be reset: {}", reason(answer))), out),
-            Phase::Opens if answer.is_success() => {
+            Phase::Opens if answer.is_done() => {
                 self.added = Some(0);
                 self.poll_later(context, out);
                 return self.infra_env_id.map_or(Transition::None, Transition::Open);
             }
             Phase::Opens => self.end(Some(format!("no host can be added: {}", reason(answer))), out),
             Phase::InstallsHost(place) => {
-                if answer.is_success() {
+                if answer.is_done() {
                     self.added = Some(place + 1 - context.plan.shape.hosts);
                     self.poll_later(context, out);
                 } else {

@@ -13,6 +13,8 @@ struct Bench {
     user: User,
     plan: Plan,
     now: Duration,
+    /// Whether what is answered was sent more than once.
+    repeated: bool,
 }
 
 impl Bench {
@@ -22,7 +24,7 @@ impl Bench {
 
     fn of(shape: Shape) -> Self {
         let plan = Plan::new(shape, 1, 60.0).unwrap();
-        Self { user: User::new(0), plan, now: Duration::ZERO }
+        Self { user: User::new(0), plan, now: Duration::ZERO, repeated: false }
     }
 
     /// What the user sends next, when it gets an answer, or when it is woken.
@@ -32,7 +34,7 @@ impl Bench {
         let context = Context { plan: &self.plan, site };
         match answer {
             Some((status, body)) => {
-                let answer = Response { status, body: body.to_string().into() };
+                let answer = Response { status, body: body.to_string().into(), repeated: self.repeated };
                 self.user.answered(&answer, &context, &mut out);
             }
             None if self.user.cluster_id.is_none() => {
@@ -147,6 +149,27 @@ fn an_installation_is_reset_once_and_begun_anew() {
     assert!(bench.next(Some((200, joined))).unwrap().0.starts_with("GET"), "once is enough");
     assert_eq!(bench.sees("installed", "installed"), None);
     assert!(bench.user.trouble.is_none());
+}
+
+#[test]
+fn what_was_done_is_refused_when_it_is_asked_for_again() {
+    for (fault, asked) in [("reset@joined", "/actions/reset"), ("cancel@joined", "/actions/cancel")] {
+        for repeated in [false, true] {
+            let mut bench = Bench::new(Topology::Compact);
+            bench.plan.faults = vec![fault.parse().unwrap()];
+            let mut bench = bench.create();
+            bench.sees("ready", "known");
+            bench.next(Some((202, json!({}))));
+            let joined = json!({"status": "installing", "hosts": [{
+                "id": HostId::default(), "status": "installing-in-progress", "progress": {"current_stage": "Joined"}
+            }]});
+            assert!(bench.next(Some((200, joined))).unwrap().0.ends_with(asked));
+            bench.repeated = repeated;
+            let next = bench.next(Some((409, json!({"reason": "not now"}))));
+            assert_eq!(next.is_some_and(|(path, _)| path.starts_with("GET")), repeated, "{asked}");
+            assert_eq!(bench.user.trouble.is_none(), repeated, "{asked}: {:?}", bench.user.trouble);
+        }
+    }
 }
 
 #[test]

@@ -124,7 +124,7 @@ impl Model {
                         self.refused.push(format!("{status} {line} {}", String::from_utf8_lossy(&call.body)));
                     }
                     self.log.push((now, line));
-                    let answer = Response { status, body: body.to_string().into() };
+                    let answer = Response { status, body: body.to_string().into(), repeated: false };
                     simulation.answered(call.from, &answer, &mut out);
                 }
             }

@@ -10,7 +10,7 @@ mod three_replicas;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -127,10 +127,20 @@ impl Site {
     }
 
     pub fn json(&self, args: &[&str]) -> Value {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
-        let output = command.args(["--url", &self.url(), "-o", "json"]).args(args).output().unwrap();
+        let output = self.cli(args);
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// What a service lists that may be away: then nothing.
+    pub fn list(&self, what: &str) -> Option<Vec<Value>> {
+        let output = self.cli(&[what, "list"]);
+        serde_json::from_slice(&output.stdout).ok().filter(|_| output.status.success())
+    }
+
+    pub fn cli(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
+        command.args(["--url", &self.url(), "-o", "json"]).args(args).output().unwrap()
     }
 
     /// Waits until the service answers.
@@ -146,11 +156,7 @@ impl Site {
     fn until_clusters(&self, least: usize) {
         let begun = Instant::now();
         loop {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
-            let asked =
-                command.args(["--url", &self.url(), "-o", "json", "cluster", "list"]).output().unwrap();
-            let listed: Option<Vec<Value>> = serde_json::from_slice(&asked.stdout).ok();
-            if asked.status.success() && listed.is_some_and(|listed| listed.len() >= least) {
+            if self.list("cluster").is_some_and(|listed| listed.len() >= least) {
                 return;
             }
             assert!(begun.elapsed() < LIMIT, "no {least} clusters\n{}", self.story());
