@@ -3,7 +3,11 @@
 mod block;
 mod session;
 
+use std::cell::Cell;
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use assisted_testkit::oci::OPENSHIFT_INSTALL;
 use assisted_testkit::{LiveImage, built};
@@ -401,6 +405,47 @@ fn everything_the_two_commands_of_the_readme() {
             session.watch(command, |said| said.contains("Ctrl-C, or `assisted-lab down`, ends it."));
         }
     }
+}
+
+/// What a stranger waits for; how long is told, and judged by nobody: it depends on the network and on all else that is built.
+#[test]
+fn everything_the_first_command_of_the_readme_in_a_fresh_clone() {
+    let dir = tempfile::tempdir().unwrap();
+    let [clone, cargo, cache] = ["clone", "cargo", "cache"].map(|name| dir.path().join(name));
+    for empty in [&cargo, &cache] {
+        std::fs::create_dir(empty).unwrap();
+    }
+    let cloned = Command::new("git").args(["clone", "--quiet"]).args([&root(), &clone]).output().unwrap();
+    assert!(cloned.status.success(), "{}", text(&cloned.stderr));
+    // How this machine reaches its registry is no cache.
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    if let Some(config) = home.map(|home| home.join("config.toml")).filter(|config| config.is_file()) {
+        std::fs::copy(config, cargo.join("config.toml")).unwrap();
+    }
+    let [cargo, cache] = [cargo, cache].map(|path| path.display().to_string());
+    let mut session = Session::in_clone(clone, &[("CARGO_HOME", &cargo), ("XDG_CACHE_HOME", &cache)]);
+    let blocks = runnable("README.md", Needs::Everything);
+    let demo =
+        blocks.iter().flat_map(Block::commands).find(|command| command.starts_with("cargo xtask demo"));
+
+    let (begun, shown, boots) = (Instant::now(), Cell::new(None::<Duration>), Cell::new(Duration::ZERO));
+    session.watch(demo.unwrap(), |said| {
+        if shown.get().is_none() && said.contains("An installation on simulated hosts") {
+            shown.set(Some(begun.elapsed()));
+        }
+        boots.set(begun.elapsed());
+        said.contains("master-0: console in ")
+    });
+    let minutes = |since: Duration| since.as_secs_f64() / 60.0;
+    let shown = shown.get().expect("machines are made while an installation on simulated hosts is shown");
+    let told = format!(
+        "from a fresh clone with empty caches: {:.1} minutes until an installation is shown, {:.1} until a machine boots\n",
+        minutes(shown),
+        minutes(boots.get())
+    );
+    // A test's standard output is shown when it fails alone.
+    std::io::stderr().write_all(told.as_bytes()).unwrap();
 }
 
 #[test]

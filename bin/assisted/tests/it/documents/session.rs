@@ -66,6 +66,21 @@ impl Session {
         Self::start(command, root(), LONG)
     }
 
+    /// Opens a terminal in another checkout, which knows nothing of what this one has built and how.
+    pub fn in_clone(dir: PathBuf, environment: &[(&str, &str)]) -> Self {
+        let mut command = tied(Path::new("bash"));
+        command.args(["--noprofile", "--norc"]).current_dir(&dir);
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            let is_of_build = |begin: &&str| text.starts_with(*begin);
+            if ["CARGO_PROFILE_", "CARGO_TARGET_", "RUSTFLAGS", "ASSISTED_XTASK_"].iter().any(is_of_build) {
+                command.env_remove(&name);
+            }
+        }
+        command.envs(environment.iter().copied());
+        Self::start(command, dir, LONG)
+    }
+
     fn start(mut command: Command, dir: PathBuf, limit: Duration) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut bash = command.spawn().expect("bubblewrap is missing: run `cargo xtask setup`");
