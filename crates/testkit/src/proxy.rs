@@ -136,26 +136,8 @@ async fn answer(
         });
         (place, fault)
     };
-    match &fault {
-        Some(Fault::Status(status, retry_after)) => {
-            let answer = Response::builder().status(*status);
-            let answer =
-                retry_after.iter().fold(answer, |answer, after| answer.header("retry-after", *after));
-            return answer.body(full("no")).unwrap();
-        }
-        Some(Fault::Redirect(to)) => {
-            return Response::builder()
-                .status(307)
-                .header("location", format!("{to}{path}"))
-                .body(full(""))
-                .unwrap();
-        }
-        Some(Fault::Endless) => {
-            let piece = || Ok(Frame::data(Bytes::from(vec![b' '; 65_536])));
-            let body = StreamBody::new(stream::repeat_with(piece)).boxed();
-            return Response::new(body);
-        }
-        _ => {}
+    if let Some(answer) = fault.as_ref().and_then(|fault| instead(fault, &path)) {
+        return answer;
     }
     let forwarded = forward(client, registry, request, matches!(fault, Some(Fault::Whole))).await;
     let Some((sent, answered)) = forwarded else {
@@ -197,6 +179,27 @@ async fn answer(
         _ => full(bytes),
     };
     answer.body(body).unwrap()
+}
+
+/// What is answered in the registry's place, which is not asked.
+fn instead(fault: &Fault, path: &str) -> Option<Response<Body>> {
+    Some(match fault {
+        Fault::Status(status, retry_after) => {
+            let answer = Response::builder().status(*status);
+            let answer =
+                retry_after.iter().fold(answer, |answer, after| answer.header("retry-after", *after));
+            answer.body(full("no")).unwrap()
+        }
+        Fault::Redirect(to) => {
+            let answer = Response::builder().status(307).header("location", format!("{to}{path}"));
+            answer.body(full("")).unwrap()
+        }
+        Fault::Endless => {
+            let piece = || Ok(Frame::data(Bytes::from(vec![b' '; 65_536])));
+            Response::new(StreamBody::new(stream::repeat_with(piece)).boxed())
+        }
+        _ => return None,
+    })
 }
 
 /// The body of a request that is sent on, for all of a file if it is `whole`, and the answer; none where the body does not come whole.
