@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assisted_client::Error;
+use assisted_client::{Error, RetryPolicy};
 use assisted_wire::id::{HostId, InfraEnvId};
 use serde::Deserialize;
 use tracing::{error, warn};
@@ -16,6 +16,9 @@ const UNUSABLE_PAUSE: Duration = Duration::from_secs(300);
 
 /// Longest pause the service can ask for.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
+
+/// Longest pause that a refusal can ask for: longer than an agent has to wait whose machine was started again.
+const LONGEST_ASKED: Duration = Duration::from_secs(180);
 
 /// The part of the answer that says how to go on. The host itself is read past: an agent must not fail over a property
 /// that it doesn't need.
@@ -67,8 +70,9 @@ pub(crate) fn react(answer: Result<Registered, Error>, interval: Duration) -> Ne
         }
         Err(refused) if is_final(&refused) => NextAction::Freeze(refused),
         Err(passing) => {
-            warn!(error = %passing, remedy = passing.remedy(), pause = ?interval, "registration failed");
-            NextAction::Wait(interval)
+            let pause = asked_pause(&passing).unwrap_or(interval);
+            warn!(error = %passing, remedy = passing.remedy(), ?pause, "registration failed");
+            NextAction::Wait(pause)
         }
     }
 }
@@ -76,6 +80,13 @@ pub(crate) fn react(answer: Result<Registered, Error>, interval: Duration) -> Ne
 fn is_final(error: &Error) -> bool {
     matches!(error, Error::Refused(refusal)
         if matches!(refusal.status, 401 | 403 | 404 | 409) && refusal.is_of_the_api())
+}
+
+/// The pause that a refusal asks for, unless it is so short that the client has kept to it already, several times, and in vain.
+fn asked_pause(error: &Error) -> Option<Duration> {
+    let Error::Refused(refusal) = error else { return None };
+    let asked = refusal.retry_after.filter(|asked| *asked > RetryPolicy::default().longest_pause)?;
+    Some(asked.min(LONGEST_ASKED))
 }
 
 fn unusable_pause(retry_seconds: i64) -> Duration {
@@ -133,6 +144,26 @@ mod tests {
             panic!("waits")
         };
         assert_eq!(waits, UNUSABLE_PAUSE);
+    }
+
+    #[test]
+    fn the_pause_that_a_refusal_asks_for_is_kept_to_within_bounds() {
+        for (asked, pause) in
+            [(None, 60), (Some(4), 60), (Some(51), 51), (Some(151), 151), (Some(86_400), 180)]
+        {
+            let refusal = ErrorResponse {
+                operation: "v2RegisterHost",
+                status: 503,
+                body: ErrorBody::Error { code: "503".into(), id: 503, reason: "no".into() },
+                request_id: uuid::Uuid::nil(),
+                location: None,
+                retry_after: asked.map(Duration::from_secs),
+                section: None,
+            };
+            let refused = Err(Error::Refused(Box::new(refusal)));
+            let NextAction::Wait(waits) = react(refused, Duration::from_secs(60)) else { panic!("waits") };
+            assert_eq!(waits, Duration::from_secs(pause), "{asked:?}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use assisted_auth::AccountError;
 use assisted_base::error::chain;
-use assisted_core::model::refusal::RefusalKind;
+use assisted_core::model::refusal::{Refusal, RefusalKind};
 use assisted_service::Error;
 use uuid::Uuid;
 
@@ -22,7 +22,7 @@ pub(crate) enum ApiError {
     Busy { status: u16, message: String, retry_after: Duration },
     /// Refused by a use case; body `error`.
     #[error("{reason}")]
-    Application { status: u16, reason: String },
+    Application { status: u16, reason: String, retry_after: Option<Duration> },
 }
 
 impl ApiError {
@@ -38,7 +38,7 @@ impl ApiError {
 
     /// A refusal in the form of a use case's.
     pub(crate) fn application(status: u16, reason: impl Into<String>) -> Self {
-        Self::Application { status, reason: reason.into() }
+        Self::Application { status, reason: reason.into(), retry_after: None }
     }
 
     /// Something broke on this side; the cause stands in the log under the id.
@@ -52,7 +52,9 @@ impl ApiError {
 impl From<Error> for ApiError {
     fn from(error: Error) -> Self {
         match error {
-            Error::Refused(refusal) => Self::application(status_of(refusal.kind), refusal.reason),
+            Error::Refused(Refusal { kind, reason, retry_after }) => {
+                Self::Application { status: status_of(kind), reason, retry_after }
+            }
             Error::Infra { kind, message } => Self::framework(status_of(kind), message),
             error => Self::application(status_of(error.kind()), error.to_string()),
         }

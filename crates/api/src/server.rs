@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use assisted_base::idle::{IdleTimeouts, Requests};
 use assisted_base::pem::{self, PemError};
+use assisted_base::stall::Stall;
 use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HeaderValue};
 use hyper::service::service_fn;
@@ -24,7 +25,6 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 use crate::http::response::holding;
-use crate::http::stall::Stall;
 use crate::operation::{Api, Peer};
 
 /// Between two questions of an HTTP/2 connection whether the client is still there.

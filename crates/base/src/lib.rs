@@ -18,4 +18,6 @@ pub mod process;
 pub mod rate;
 #[cfg(feature = "retry")]
 pub mod retry;
+#[cfg(feature = "server")]
+pub mod stall;
 pub mod version;

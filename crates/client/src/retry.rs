@@ -16,7 +16,7 @@ pub struct RetryPolicy {
     pub retries: u32,
     /// The first pause lies between nothing and this; each further one may be twice as long.
     pub first_pause: Duration,
-    /// No pause is longer, whatever the service asks for.
+    /// No pause is longer, whatever the service asks for. A registration that is to be repeated later is not repeated.
     pub longest_pause: Duration,
     /// Whether whoever asks has nothing better to do than to wait: then every failure that may pass is repeated, of
     /// whatever method.
@@ -54,7 +54,9 @@ impl RetryPolicy {
             _ => return None,
         };
         if let Some(asked) = asked {
-            return Some(asked.min(self.longest_pause));
+            // An agent that registers waits by itself for as long as it is told, and says so in its log.
+            let is_for_the_caller = operation.id == OperationId::RegisterHost && asked > self.longest_pause;
+            return (!is_for_the_caller).then(|| asked.min(self.longest_pause));
         }
         let backoff = Backoff { first: self.first_pause, longest: self.longest_pause, jitter: Jitter::Full };
         Some(backoff.pause(repetition + 1))
@@ -134,6 +136,28 @@ mod tests {
                 (0..1_000).take_while(|number| pause(*number, OperationId::GetCluster, &refused)).count();
             assert_eq!(repeated, repetitions, "{status}");
         }
+    }
+
+    #[test]
+    fn what_a_refusal_asks_for_is_kept_to_up_to_the_longest_pause() {
+        let pause = |operation: OperationId, seconds| {
+            let refused = Error::Refused(Box::new(crate::ErrorResponse {
+                operation: "x",
+                status: 503,
+                body: crate::ErrorBody::Empty,
+                request_id: uuid::Uuid::nil(),
+                location: None,
+                retry_after: Some(Duration::from_secs(seconds)),
+                section: None,
+            }));
+            RetryPolicy::default().pause(0, operation.operation(), &refused).map(|pause| pause.as_secs())
+        };
+        assert_eq!(
+            (pause(OperationId::GetCluster, 4), pause(OperationId::GetCluster, 60)),
+            (Some(4), Some(10))
+        );
+        let register = OperationId::RegisterHost;
+        assert_eq!([4, 10, 11].map(|seconds| pause(register, seconds)), [Some(4), Some(10), None]);
     }
 
     #[test]

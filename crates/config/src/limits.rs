@@ -24,6 +24,8 @@ topic! {
         bodies_per_peer: Size = Size(384 << 20), "MAX_REQUEST_BYTES_PER_PEER";
         /// Most logs that are uploaded at a time.
         uploads: NonZeroUsize = count(512), "MAX_UPLOADS";
+        /// Most logs that one address uploads at a time. A proxy is one address.
+        uploads_per_peer: NonZeroUsize = count(384), "MAX_UPLOADS_PER_PEER";
         /// How fast logs have to come, in bytes a second.
         upload_rate: Size = Size(256), "MIN_UPLOAD_RATE";
         /// Most bytes of logs that are kept; further ones are refused. With several replicas it may be passed for minutes.

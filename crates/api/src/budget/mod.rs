@@ -37,6 +37,7 @@ pub(crate) struct Budget {
     bodies: Arc<Semaphore>,
     bodies_of: Shares<IpAddr>,
     uploads: Arc<Semaphore>,
+    uploads_of: Shares<IpAddr>,
     watches: Shares<(IpAddr, String)>,
     events: Window<(IpAddr, String)>,
     /// Registrations, or hosts and when they were counted.
@@ -60,6 +61,7 @@ impl Budget {
             bodies: Arc::new(Semaphore::new(pieces.clamp(1, Semaphore::MAX_PERMITS))),
             bodies_of: Shares::default(),
             uploads: Arc::new(Semaphore::new(limits.uploads.get().min(Semaphore::MAX_PERMITS))),
+            uploads_of: Shares::default(),
             watches: Shares::default(),
             events: Window::new(Duration::from_secs(60)),
             hosts: Mutex::default(),
@@ -84,11 +86,16 @@ impl Budget {
         Ok(Reservation { bodies: Arc::clone(&self.bodies), most, of_peer, of_all: None })
     }
 
-    /// A place for an upload.
-    pub(crate) fn upload(&self) -> Result<OwnedSemaphorePermit, ApiError> {
-        Arc::clone(&self.uploads)
-            .try_acquire_owned()
-            .map_err(|_| ApiError::busy(503, "too many logs are being uploaded; try again later"))
+    /// A place for an upload of a peer.
+    pub(crate) fn upload(
+        &self,
+        peer: Option<IpAddr>,
+    ) -> Result<(OwnedSemaphorePermit, Share<IpAddr>), ApiError> {
+        let place = Arc::clone(&self.uploads).try_acquire_owned().ok();
+        let share = self.uploads_of.take(whose(peer), 1, self.limits.uploads_per_peer.get() as u64);
+        place
+            .zip(share)
+            .ok_or_else(|| ApiError::busy(503, "too many logs are being uploaded; try again later"))
     }
 
     /// A place for a watch of a caller.

@@ -13,7 +13,7 @@ impl ApiError {
     pub(crate) fn answer(self) -> Answer {
         let (Self::Framework { status, message: text, .. }
         | Self::Busy { status, message: text, .. }
-        | Self::Application { status, reason: text }) = &self;
+        | Self::Application { status, reason: text, .. }) = &self;
         let help = help::family(*status, text).address();
         let mut answer = self.body_and_status(&help);
         if let Ok(link) = HeaderValue::from_str(&format!("<{help}>; rel=\"help\"")) {
@@ -39,7 +39,7 @@ impl ApiError {
                 answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
                 answer
             }
-            Self::Application { status, reason } => {
+            Self::Application { status, reason, retry_after } => {
                 let mut answer = json_answer(
                     status_code(status),
                     &json!({
@@ -51,8 +51,10 @@ impl ApiError {
                     }),
                 );
                 // What is away, or full, may be back.
-                if matches!(status, 503 | 507) {
-                    answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(MOMENT.as_secs()));
+                let usual = matches!(status, 503 | 507).then_some(MOMENT.as_secs());
+                let known = retry_after.map(|time| time.as_secs().saturating_add(1));
+                if let Some(seconds) = known.or(usual) {
+                    answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
                 }
                 answer
             }

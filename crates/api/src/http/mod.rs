@@ -7,4 +7,3 @@ pub(crate) mod guard;
 pub(crate) mod live;
 pub(crate) mod response;
 pub(crate) mod route;
-pub(crate) mod stall;

@@ -38,7 +38,7 @@ pub(super) async fn upload_logs(
     mut body: Incoming,
     timeouts: &Timeouts,
 ) -> Result<Answer, ApiError> {
-    let outcome = match call.budget.upload() {
+    let outcome = match call.budget.upload(call.peer) {
         Ok(_place) => keep(call, headers, &mut body, timeouts).await,
         Err(full) => Err(full),
     };

@@ -1,15 +1,17 @@
 //! What all who ask may hold together, and each of them.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use assisted_api::Timeouts;
 use assisted_config::{Settings, Size};
-use reqwest::{Method, Response};
+use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use uuid::Uuid;
 
+use crate::files::{FORM, form};
 use crate::life::{PULL_SECRET, register};
 use crate::server::Server;
 
@@ -158,6 +160,41 @@ async fn who_asks_and_does_not_read_is_cut_off() {
     // A connection that is reset was cut off as well.
     let _ = tokio::time::timeout(LIMIT, stream.read_to_end(&mut answers)).await.expect("it is not cut off");
     assert!(answers.len() < ASKED * length, "{}", answers.len());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn one_peer_uploads_so_many_logs() {
+    let mut settings = Settings::default();
+    settings.limits.uploads_per_peer = count(2);
+    let server = Server::start(settings).await;
+    let (cluster, _) = register(&server).await;
+    let path = format!("/v2/clusters/{}/logs?logs_type=controller", cluster["id"].as_str().unwrap());
+    let mut held = Vec::new();
+    for _ in 0..2 {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        let head = format!(
+            "POST /api/assisted-install{path} HTTP/1.1\r\nHost: x\r\nContent-Type: {FORM}\r\nContent-Length: 1000000\r\n\
+             Expect: 100-continue\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        // It is asked for by whoever has a place.
+        let mut asked = [0; 25];
+        tokio::time::timeout(LIMIT, stream.read_exact(&mut asked)).await.unwrap().unwrap();
+        assert_eq!(asked, *b"HTTP/1.1 100 Continue\r\n\r\n");
+        held.push(stream);
+    }
+    let other = Client::builder().local_address(IpAddr::from([127, 0, 0, 2])).build().unwrap();
+    let send = |client: &Client| {
+        let request = client.post(format!("{}{path}", server.url)).header("Content-Type", FORM);
+        request.body(form("upfile", b"logs")).send()
+    };
+    assert!(is_busy(&send(&server.client).await.unwrap(), 503));
+    // Others have their places.
+    assert_eq!(send(&other).await.unwrap().status(), 204);
+    drop(held);
+    let again = async { while send(&server.client).await.unwrap().status() != 204 {} };
+    tokio::time::timeout(LIMIT, again).await.unwrap();
     server.stop().await;
 }
 

@@ -1,6 +1,7 @@
 //! Why a request is refused.
 
 use std::fmt;
+use std::time::Duration;
 
 /// What kind of refusal it is. Each front end turns it into its own: the REST API into an HTTP status, others into the reason
 /// of a condition.
@@ -36,12 +37,19 @@ pub struct Refusal {
     pub kind: RefusalKind,
     /// Text for the client; never holds a secret.
     pub reason: String,
+    /// After how long it is over, where that is known.
+    pub retry_after: Option<Duration>,
 }
 
 impl Refusal {
     /// A refusal of a kind.
     pub fn new(kind: RefusalKind, reason: impl fmt::Display) -> Self {
-        Self { kind, reason: reason.to_string() }
+        Self { kind, reason: reason.to_string(), retry_after: None }
+    }
+
+    /// [`RefusalKind::Unavailable`] for a time that is known.
+    pub fn unavailable_for(time: Duration, reason: impl fmt::Display) -> Self {
+        Self { retry_after: Some(time), ..Self::new(RefusalKind::Unavailable, reason) }
     }
 
     /// [`RefusalKind::Invalid`]: the request contradicts a rule.

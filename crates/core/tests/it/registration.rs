@@ -1,5 +1,7 @@
 //! Every row of the table of registrations.
 
+use std::time::Duration;
+
 use assisted_core::decide::host::binding::{bind_host, unbind_host};
 use assisted_core::decide::host::disable::{disable_host, enable_host};
 use assisted_core::decide::host::registration::next_step_runner;
@@ -8,6 +10,7 @@ use assisted_core::model::refusal::RefusalKind;
 use assisted_core::model::report::ReportKind;
 use assisted_core::policy::Policy;
 use assisted_wire::cluster::{ClusterStatus, InstallationPreparationStatus};
+use assisted_wire::event::EventSeverity;
 use assisted_wire::host::{HostKind, HostRole, HostStage, HostStatus};
 use assisted_wire::infra_env::ImageType;
 use assisted_wire::step::StepType;
@@ -185,6 +188,23 @@ fn the_table_of_registrations() {
             }
         }
     }
+}
+
+/// It is mostly the machine itself, which was started again.
+#[test]
+fn an_agent_with_another_key_is_told_when_it_is_let_in() {
+    let mut world = World::new(None);
+    world.register(1).unwrap();
+    world.facts.hosts[0].record.agent_key = Some("one".into());
+    world.wait(40);
+    let rejection = world.register(1).unwrap_err();
+    assert_eq!(rejection.refusal.kind, RefusalKind::Unavailable);
+    assert_eq!(rejection.refusal.retry_after, Some(Duration::from_secs(50)));
+    let [event] = &rejection.events[..] else { panic!("{rejection:?}") };
+    assert_eq!((event.name, event.severity), ("host_registration_delayed", EventSeverity::Warning));
+    assert!(event.message.ends_with("it is let in within 51 seconds"), "{}", event.message);
+    world.wait(50);
+    assert!(!world.register(1).unwrap().created);
 }
 
 #[test]

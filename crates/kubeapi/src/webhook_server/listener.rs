@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assisted_base::idle::{IdleTimeouts, Requests};
+use assisted_base::stall::Stall;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
@@ -70,6 +71,9 @@ pub trait WebhookHandler: Send + Sync + 'static {
     /// How long a client may ask nothing: longer than API servers keep a connection that they don't use.
     const IDLE: IdleTimeouts = IdleTimeouts { first: HANDSHAKE, next: Duration::from_secs(300) };
 
+    /// How long a client may take nothing of an answer.
+    const WRITE: Duration = Duration::from_secs(60);
+
     /// What is at a path.
     fn endpoint(&self, path: &str) -> Endpoint;
 
@@ -127,7 +131,8 @@ pub async fn serve<A: WebhookHandler>(
                     Ok::<_, Infallible>(respond(request, &*handler, &reviews).await)
                 }
             });
-            let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
+            let connection =
+                builder.serve_connection(TokioIo::new(Stall::new(stream, A::WRITE)), service).into_owned();
             let connection = std::pin::pin!(watcher.watch(connection));
             let ended = tokio::select! {
                 ended = connection => ended,

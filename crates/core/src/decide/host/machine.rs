@@ -1,11 +1,13 @@
 //! Whether a host that registers again is the machine that it was: an id alone is no secret, and two boards may have the same.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use assisted_wire::host::HostStatus;
 use assisted_wire::machine::Machine;
 use jiff::{SignedDuration, Timestamp};
 
+use super::steps::longest_pause;
 use crate::model::decision::Decision;
 use crate::model::facts::HostFacts;
 use crate::model::refusal_with_events::RefusalWithEvents;
@@ -25,8 +27,9 @@ pub struct Origin {
 const NO_SERIAL: &[&str] =
     &["", "unknown", "none", "(none)", "-", "0", "default string", "not specified", "to be filled by o.e.m."];
 
-/// An agent polls at least once a minute: one that was heard since then is still there.
-const HEARD_LATELY: SignedDuration = SignedDuration::from_secs(90);
+/// For so long an agent is awaited after the time at which it was to poll, seconds. It is no shorter while agents poll every second:
+/// a request that is lost on its way is given up after minutes, and asked anew ever more seldom.
+const PATIENCE: i64 = 30;
 
 /// Why a registration under a known id is not that host's; `None`: it is, as far as can be known.
 ///
@@ -92,14 +95,18 @@ fn is_elsewhere(host: &HostFacts, origin: &Origin) -> bool {
     precious && now != before && own(before) && !own(now)
 }
 
-/// Whether the agent that has the host's key was heard a moment ago while one that has not registers. What tells a machine from others
-/// can be read by all that have the token of its infra-env: it lets in whoever comes after that agent, and nobody beside it.
-pub fn is_still_there(host: &HostFacts, origin: &Origin, now: Timestamp) -> bool {
+/// How long an agent without the host's key has to wait until it may register, because the one that has the key was heard a moment ago.
+/// What tells a machine from others can be read by all that have the token of its infra-env: it lets in whoever comes after that agent,
+/// and nobody beside it.
+pub fn still_there(host: &HostFacts, origin: &Origin, now: Timestamp) -> Option<Duration> {
     let record = &host.record;
-    record.agent_key.is_some()
-        && record.agent_key != origin.key
-        && !record.machine_released
-        && now.duration_since(host.checked_in_at) < HEARD_LATELY
+    if record.agent_key.is_none() || record.agent_key == origin.key || record.machine_released {
+        return None;
+    }
+    let limit = SignedDuration::from_secs(longest_pause(host) + PATIENCE);
+    // Where the clock was ahead, it was heard in the future: now.
+    let silence = now.duration_since(host.checked_in_at).max(SignedDuration::ZERO);
+    (silence < limit).then(|| (limit - silence).unsigned_abs())
 }
 
 fn is_placeholder(serial: &str) -> bool {
@@ -187,19 +194,43 @@ mod tests {
         let shows = |key: &str| Origin { key: Some(key.into()), ..Origin::default() };
         let after = |seconds| Timestamp::UNIX_EPOCH + SignedDuration::from_secs(seconds);
         let held = host("known", &json!({"agent_key": "one"}));
-        for (origin, seconds, expected) in [
-            (shows("one"), 0, false),
-            (shows("two"), 60, true),
-            (Origin::default(), 60, true),
+        for (origin, seconds, left) in [
+            (shows("one"), 0, None),
+            (shows("two"), 60, Some(30)),
+            (Origin::default(), 89, Some(1)),
             // The machine was started anew, and what it had in memory is gone.
-            (shows("two"), 90, false),
-            (Origin::default(), 90, false),
+            (shows("two"), 90, None),
+            (Origin::default(), 90, None),
+            // The clock was ahead when it was heard.
+            (shows("two"), -3600, Some(90)),
         ] {
-            assert_eq!(is_still_there(&held, &origin, after(seconds)), expected, "{origin:?} {seconds}");
+            let left = left.map(Duration::from_secs);
+            assert_eq!(still_there(&held, &origin, after(seconds)), left, "{origin:?} {seconds}");
         }
         let released = host("known", &json!({"agent_key": "one", "machine_released": true}));
-        assert!(!is_still_there(&released, &shows("two"), after(0)));
-        assert!(!is_still_there(&host("known", &json!({})), &shows("two"), after(0)));
+        assert_eq!(still_there(&released, &shows("two"), after(0)), None);
+        assert_eq!(still_there(&host("known", &json!({})), &shows("two"), after(0)), None);
+    }
+
+    #[test]
+    fn an_agent_that_was_told_a_longer_pause_is_awaited_for_longer() {
+        let other = Origin { key: Some("two".into()), ..Origin::default() };
+        for (status, longest) in [
+            ("insufficient-unbound", 90),
+            ("installing-in-progress", 90),
+            ("unbinding", 90),
+            ("disabled-unbound", 150),
+            ("reclaiming-rebooting", 150),
+        ] {
+            let held = host(status, &json!({"agent_key": "one"}));
+            let left = still_there(&held, &other, Timestamp::UNIX_EPOCH);
+            assert_eq!(left, Some(Duration::from_secs(longest)), "{status}");
+        }
+        // What it was told is not what its new state tells.
+        let mut held = host("known-unbound", &json!({"agent_key": "one"}));
+        held.record.host.status_updated_at = (Timestamp::UNIX_EPOCH + SignedDuration::from_secs(1)).into();
+        let left = still_there(&held, &other, Timestamp::UNIX_EPOCH + SignedDuration::from_secs(120));
+        assert_eq!(left, Some(Duration::from_secs(30)));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::HostFacts;
 use crate::model::host::{HostKey, HostRecord};
 use crate::model::infra_env::InfraEnvRecord;
-use crate::model::refusal::{Refusal, RefusalKind};
+use crate::model::refusal::Refusal;
 use crate::model::refusal_with_events::RefusalWithEvents;
 use crate::model::{disk, topology};
 use crate::policy::Policy;
@@ -156,10 +156,15 @@ fn again(
         );
         return Err(refuse(Refusal::conflict(text)));
     }
-    if machine::is_still_there(host, origin, now) {
-        let text =
-            "the agent that has registered as this host was heard a moment ago, and another one registers";
-        return Err(refuse(Refusal::new(RefusalKind::Unavailable, text)));
+    if let Some(left) = machine::still_there(host, origin, now) {
+        // Time that is begun counts.
+        let seconds = left.as_secs() + 1;
+        let text = format!(
+            "the agent that has registered as this host was heard a moment ago, and another one registers: if the \
+             machine was started again, it is let in within {seconds} seconds"
+        );
+        let event = catalogue::HOST_REGISTRATION_DELAYED.of_host(host, &[("seconds", &seconds)]);
+        return Err(RefusalWithEvents::with_event(Refusal::unavailable_for(left, text), event));
     }
     let status = host.record.host.status;
     let rule_context = RuleContext::alone(host);

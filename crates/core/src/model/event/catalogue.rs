@@ -153,6 +153,9 @@ catalogue! {
             "Uploaded logs for host {host_name} cluster {cluster_id}";
         HOST_MEDIA_DISCONNECTED = "host_media_disconnected", Error, [],
             "Unable to read from the discovery media. It was either disconnected or poor network conditions prevented it from being read. Try using the minimal ISO option and be sure to keep the media connected until the installation is completed";
+        /// Of this service alone: a machine that was started again has an agent with a new key, and so has a stranger.
+        HOST_REGISTRATION_DELAYED = "host_registration_delayed", Warning, ["seconds"],
+            "Host {host_name}: another agent registers as this host, whose own was heard a moment ago. If the machine was started again, nothing has to be done: it is let in within {seconds} seconds";
         HOST_REGISTRATION_FAILED = "host_registration_failed", Error, ["message"], "{message}";
         HOST_REGISTRATION_SETTING_PROPERTIES_FAILED = "host_registration_setting_properties_failed", Error, [],
             "Failed to register host: error setting host properties";
@@ -216,7 +219,14 @@ catalogue! {
 }
 
 /// Events that are emitted for the same object at most once in a while, unless the settings say otherwise (service-api §11.4).
-pub const PAUSES: &[(Spec, Duration)] =
-    &[(UPGRADE_AGENT_STARTED, HOUR), (UPGRADE_AGENT_FINISHED, HOUR), (UPGRADE_AGENT_FAILED, HOUR)];
+pub const PAUSES: &[(Spec, Duration)] = &[
+    (UPGRADE_AGENT_STARTED, HOUR),
+    (UPGRADE_AGENT_FINISHED, HOUR),
+    (UPGRADE_AGENT_FAILED, HOUR),
+    (HOST_REGISTRATION_DELAYED, DELAY),
+];
 
 const HOUR: Duration = Duration::from_secs(3600);
+
+/// An agent that is to wait is let in before that ([`crate::decide::host::machine::still_there`]): one event tells of all its attempts.
+const DELAY: Duration = Duration::from_secs(180);

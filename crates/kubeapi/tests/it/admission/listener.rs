@@ -19,6 +19,7 @@ use reqwest::{Certificate, Client, StatusCode};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -144,8 +145,8 @@ impl WebhookHandler for Impatient {
     }
 }
 
-/// Speaks HTTP/2 with a listener.
-async fn speak(address: SocketAddr, stored: &Stored) -> Connection<TlsStream<TcpStream>> {
+/// A connection to a listener, on which a protocol is spoken.
+async fn connect(address: SocketAddr, stored: &Stored, protocol: &[u8]) -> TlsStream<TcpStream> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(pem::certificates(stored.bundle.as_bytes()).unwrap());
     let mut tls = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
@@ -153,11 +154,15 @@ async fn speak(address: SocketAddr, stored: &Stored) -> Connection<TlsStream<Tcp
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
-    tls.alpn_protocols = vec![b"h2".to_vec()];
+    tls.alpn_protocols = vec![protocol.to_vec()];
     let stream = TcpStream::connect(address).await.unwrap();
     let name = ServerName::from(address.ip());
-    let stream = TlsConnector::from(Arc::new(tls)).connect(name, stream).await.unwrap();
-    Connection::open(stream).await.unwrap()
+    TlsConnector::from(Arc::new(tls)).connect(name, stream).await.unwrap()
+}
+
+/// Speaks HTTP/2 with a listener.
+async fn speak(address: SocketAddr, stored: &Stored) -> Connection<TlsStream<TcpStream>> {
+    Connection::open(connect(address, stored, b"h2").await).await.unwrap()
 }
 
 /// Waits until a connection is cut off, which pings until then.
@@ -190,6 +195,48 @@ async fn a_connection_that_only_pings_is_cut_off() {
     cut_off(connection).await;
     // So is one on which nothing was ever asked.
     cut_off(speak(address, &stored).await).await;
+    stop.cancel();
+    task.await.unwrap().unwrap();
+}
+
+/// A document that is longer than what kernels keep of a few of its kind.
+const DOCUMENT: usize = 1 << 20;
+
+/// A server of documents whose clients soon have to take what they asked for.
+struct Talkative;
+
+impl WebhookHandler for Talkative {
+    const MOST_BYTES: usize = 1024;
+    const MOST_AT_A_TIME: usize = 1;
+    const WRITE: Duration = Duration::from_millis(100);
+
+    fn endpoint(&self, _: &str) -> Endpoint {
+        Endpoint::Document(Value::String("x".repeat(DOCUMENT)))
+    }
+
+    async fn answer(&self, _: &str, _: Bytes) -> Result<Value, Refused> {
+        Ok(json!({}))
+    }
+}
+
+#[tokio::test]
+async fn who_asks_and_does_not_read_is_cut_off() {
+    const ASKED: usize = 60;
+    let (stored, tls) = certified();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = CancellationToken::new();
+    let (_, tls) = watch::channel(tls);
+    let task = tokio::spawn(listener::serve(listener, tls, Arc::new(Talkative), stop.clone()));
+    let mut stream = connect(address, &stored, b"http/1.1").await;
+    let question = "GET /document HTTP/1.1\r\nHost: x\r\n\r\n";
+    stream.write_all(question.repeat(ASKED).as_bytes()).await.unwrap();
+    stream.flush().await.unwrap();
+    sleep(SHORT).await;
+    let mut answers = Vec::new();
+    // A connection that is reset was cut off as well.
+    let _ = timeout(LIMIT, stream.read_to_end(&mut answers)).await.expect("it is not cut off");
+    assert!(answers.len() < ASKED * DOCUMENT, "{}", answers.len());
     stop.cancel();
     task.await.unwrap().unwrap();
 }

@@ -17,4 +17,5 @@ mod view;
 pub use arguments::time_sources;
 pub use dhcp::mac as vip_mac;
 pub use interval::repeat_after;
+pub(crate) use table::longest_pause;
 pub use view::{HostView, prompt_steps, steps, view, views};

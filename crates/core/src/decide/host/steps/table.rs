@@ -156,6 +156,15 @@ pub(super) fn of(host: &HostFacts) -> &'static Plan {
     table.iter().find(|plan| plan.states.contains(&host.record.host.status)).unwrap_or(OTHERWISE)
 }
 
+/// The longest that an agent pauses, seconds, which was last heard when the host was. One whose host has changed its state since then was
+/// told by the state before.
+pub(crate) fn longest_pause(host: &HostFacts) -> i64 {
+    let is_told = host.record.host.status_updated_at.0 <= host.checked_in_at;
+    let all = [DAY_1, DAY_2, POOL].into_iter().flatten();
+    let told = if is_told { Some(of(host).seconds) } else { all.map(|plan| plan.seconds).max() };
+    told.unwrap_or_default().max(OTHERWISE.seconds)
+}
+
 /// Whether the agent may be replaced now.
 pub(super) fn is_upgradable(host: &HostFacts) -> bool {
     UPGRADABLE.contains(&host.record.host.status)

@@ -10,16 +10,18 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
 /// A stream that fails when what is written is not taken in time.
-pub(crate) struct Stall<S> {
+#[derive(Debug)]
+pub struct Stall<S> {
     stream: S,
-    timeouts: Duration,
+    limit: Duration,
     /// Since when nothing is taken.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Stall<S> {
-    pub(crate) fn new(stream: S, timeouts: Duration) -> Self {
-        Self { stream, timeouts, waiting: None }
+    /// A stream whose other side may take nothing for so long.
+    pub fn new(stream: S, limit: Duration) -> Self {
+        Self { stream, limit, waiting: None }
     }
 
     /// The outcome of a write, within the time.
@@ -28,8 +30,8 @@ impl<S> Stall<S> {
             self.waiting = None;
             return outcome;
         }
-        let timeouts = self.timeouts;
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(timeouts)));
+        let limit = self.limit;
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(limit)));
         match waiting.as_mut().poll(context) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(()) => {
