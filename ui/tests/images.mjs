@@ -55,9 +55,13 @@ await run(
     await page.getByText('not asked for yet').waitFor();
     await page.getByRole('button', { name: 'Download' }).click();
     await page.getByText(/MiB of 64\.0 MiB/).waitFor();
+    const onItsWay = page.getByText('The base image is on its way; the download begins by itself');
+    await onItsWay.waitFor();
     await picture('images');
     // It is no image: the image service says so once it has it, and when it tries again.
     await page.getByText(/can't be fetched: failed to validate boot artifacts: .+; it is tried again in \d+ s/).waitFor();
+    await page.getByText("The base image can't be fetched yet; the download begins once it can").waitFor();
+    assert.equal(await onItsWay.count(), 0);
     assert.equal(new URL(page.url()).pathname, '/images');
     await page.getByRole('button', { name: 'Do not wait' }).click();
     await page.getByRole('button', { name: 'Download' }).waitFor();

@@ -30,6 +30,9 @@ pub struct ImageState {
     /// What the image service says, for people; empty when the image is ready.
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub message: String,
+    /// Why the base image could not be fetched the last time; left out while it is on its way. It is tried again by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// Bytes of the base image that have arrived; left out when the image service doesn't tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received_bytes: Option<i64>,

@@ -130,6 +130,7 @@ export interface InfraEnv {
 export interface ImageState {
   state: 'ready' | 'waiting' | 'failed' | 'unknown';
   message?: string;
+  error?: string;
   received_bytes?: number;
   total_bytes?: number;
   retry_after_seconds?: number;

@@ -55,15 +55,19 @@ export function ImageRow({ infraEnv }: { infraEnv: InfraEnv }) {
 }
 
 function State({ image }: { image: ImageState }) {
-  const { state, message, received_bytes: received, total_bytes: total } = image;
+  const { state, message, error, received_bytes: received, total_bytes: total } = image;
   if (state === 'ready') return <Label isCompact status="success">ready</Label>;
   if (state === 'unknown') return <Alert isInline isPlain variant="info" title={`Whether it is ready is not known: ${message}`} />;
   if (state === 'failed') return <FailureAlert failure={{ text: message ?? 'The image service refuses it.', help: HELP }} />;
+  const title = error
+    ? "The base image can't be fetched yet; the download begins once it can"
+    : 'The base image is on its way; the download begins by itself';
   return (
     <>
       <Progress
         aria-label="Base image"
-        title="The base image is on its way; the download begins by itself"
+        title={title}
+        variant={error ? 'warning' : undefined}
         value={total ? (100 * (received ?? 0)) / total : 0}
         label={`${bytes(received ?? 0)}${total ? ` of ${bytes(total)}` : ''}`}
         measureLocation={ProgressMeasureLocation.outside}

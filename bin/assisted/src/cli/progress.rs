@@ -28,6 +28,8 @@ pub fn waiting() -> ProgressBar {
 pub fn count(all: usize) -> ProgressBar {
     let bar = ProgressBar::new(all.try_into().unwrap_or(u64::MAX))
         .with_style(style("{bar:40} {pos} of {len} {elapsed} {msg}"));
+    // It stands there before the first thing is looked at, however quick that is.
+    bar.tick();
     bar.enable_steady_tick(TURN);
     bar
 }

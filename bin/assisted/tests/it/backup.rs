@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use assisted_testkit::Postgres;
 use serde_json::Value;
 
-use crate::service::{Service, text};
+use crate::service::{Service, on_terminal, text};
 
 const SETTINGS: [(&str, &str); 2] = [("GENERATOR", "simulation"), ("AUTH_TYPE", "none")];
 
@@ -91,6 +91,26 @@ fn is_backed_up_at_work_and_goes_on(first: Option<&str>, second: Option<&str>) {
     std::fs::copy(from.path().join("seal-keys"), to.path().join("seal-keys")).unwrap();
     let service = Service::on_with_env(to, &SETTINGS);
     assert_eq!(service.json(&["cluster", "list"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn an_archive_and_its_way_back_are_shown_on_a_terminal_and_nowhere_else() {
+    let service = Service::start();
+    let (dir, other) = (service.dir.path(), tempfile::tempdir().unwrap());
+    let archive = dir.join("a.tar.gz").display().to_string();
+    for (dir, command, told) in
+        [(dir, "backup", "writes the archive"), (other.path(), "restore", "puts the archive back")]
+    {
+        let mut terminal = on_terminal(&[command, &archive]);
+        let output = terminal.current_dir(dir).env("ASSISTED_DATA_DIR", dir).output().unwrap();
+        let shown = text(&output.stdout);
+        assert!(output.status.success() && shown.contains(told), "{shown:?}");
+        // It is gone before the report begins.
+        let first = shown.rsplit('\r').find(|line| line.contains("Archive"));
+        assert!(first.is_some_and(|line| !line.contains(told)), "{shown:?}");
+    }
+    let quiet = assisted(dir, None, &["backup", "b.tar.gz"]);
+    assert!(quiet.status.success() && !text(&quiet.stderr).contains("writes the archive"), "{quiet:?}");
 }
 
 #[test]

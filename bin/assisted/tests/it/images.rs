@@ -252,6 +252,27 @@ fn whoever_waits_for_an_image_is_told_how_far_it_is() {
     let why = "503 Service Unavailable: SERVICE_BASE_URL is not set";
     assert!(told["message"].as_str().unwrap().contains(why), "{told}");
 
+    // What can't be fetched is tried again, and it is told why until then.
+    let base = images.replace("file://", "http://127.0.0.1:9");
+    let broken = Service::start_with_env(&[
+        ("OS_IMAGES", &base),
+        ("SERVICE_BASE_URL", "http://127.0.0.1:8090"),
+        ("AGENT_DELIVERY", "image"),
+    ]);
+    let id = broken.id(&create);
+    let until = Instant::now() + Duration::from_secs(60);
+    let told = loop {
+        let told = image_state(&broken, &id);
+        let says_why = told["message"].as_str().is_some_and(|said| said.contains("can't be fetched"));
+        if (says_why && told["error"].is_string()) || Instant::now() > until {
+            break told;
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    };
+    assert_eq!(told["state"], "waiting", "{told}");
+    let (why, message) = (told["error"].as_str().unwrap(), told["message"].as_str().unwrap());
+    assert!(message.contains(&format!("can't be fetched: {why}")), "{told}");
+
     // An image service that nobody reaches is no reason to fail, and the address, which opens the image, stands nowhere.
     let away = Service::start_with_env(&[("IMAGE_SERVICE_BASE_URL", "http://127.0.0.1:9")]);
     let told = image_state(&away, &away.id(&create));

@@ -13,7 +13,7 @@ use tokio_postgres::NoTls;
 
 use crate::images;
 use crate::secrets::ask;
-use crate::service::{Service, peak_memory_of, text};
+use crate::service::{Service, on_terminal, peak_memory_of, text};
 
 /// The tables of the replaced service, and an installation in them.
 pub const SCHEMA: &str = include_str!("../../../../crates/import/tests/data/schema.sql");
@@ -58,9 +58,14 @@ fn a_service_is_taken_over_with_the_hosts_that_poll() {
     let report: Value = serde_json::from_slice(&came.stdout).unwrap();
     assert_eq!(report["counts"]["clusters"], json!({"taken": 100, "there": 0, "left": 1}), "{report}");
     assert_eq!(report["counts"]["files"]["taken"], 1, "{report}");
-    let again = import(dir.path(), &["--from", &theirs, "--files", &place]);
-    assert!(again.status.success(), "{}", text(&again.stderr));
-    assert!(text(&again.stdout).contains("WERE HERE"), "{}", text(&again.stdout));
+    // Once more by somebody on a terminal, who sees that something goes on.
+    let mut terminal = on_terminal(&["import", "--files", &place]);
+    terminal.env("ASSISTED_IMPORT_FROM", &theirs).env("ASSISTED_DATA_DIR", dir.path());
+    let again = terminal.current_dir(dir.path()).output().unwrap();
+    let shown = text(&again.stdout);
+    assert!(again.status.success(), "{shown:?}");
+    assert!(shown.contains("takes over") && shown.contains("WERE HERE"), "{shown:?}");
+    assert!(!text(&came.stderr).contains("takes over"), "{came:?}");
 
     let service = Service::on_with_env(dir, &[("GENERATOR", "simulation")]);
     assert_eq!(service.json(&["cluster", "list"]).as_array().unwrap().len(), 100);

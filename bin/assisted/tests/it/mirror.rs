@@ -10,7 +10,7 @@ use axum::routing::get;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::service::text;
+use crate::service::{on_terminal, text};
 
 const RELEASES: &str = "quay.io/openshift-release-dev/ocp-release";
 const PARTS: &str = "quay.io/openshift-release-dev/ocp-v4.0-art-dev";
@@ -162,6 +162,27 @@ fn what_is_planned_is_found_in_the_mirrors() {
     assert_eq!(
         (complete, bad),
         (false, vec![("assisted-installer-agent", "no-mirror"), ("assisted-installer", "no-mirror")])
+    );
+}
+
+#[test]
+fn a_check_has_a_bar_on_a_terminal_and_nowhere_else() {
+    let site = Site::new();
+    let mut terminal = on_terminal(&["mirror", "check"]);
+    let output = terminal.current_dir(site.dir.path()).envs(site.environment()).output().unwrap();
+    let shown = text(&output.stdout);
+    assert!(output.status.success(), "{shown:?}");
+    // Of four images and a file.
+    assert!(shown.contains("reads the release") && shown.contains("░ 0 of 5 "), "{shown:?}");
+    // It is gone before the report begins.
+    let first = shown.rsplit('\r').find(|line| line.contains(&format!("OpenShift {VERSION}, ")));
+    assert!(first.is_some_and(|line| !line.contains('░')), "{shown:?}");
+
+    let quiet = site.mirror(&["check"], &[]);
+    let told = text(&quiet.stderr);
+    assert!(
+        quiet.status.success() && !told.contains("reads the release") && !told.contains('░'),
+        "{quiet:?}"
     );
 }
 

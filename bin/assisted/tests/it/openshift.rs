@@ -6,7 +6,7 @@ use assisted_testkit::oci::OPENSHIFT_INSTALL;
 use serde_json::Value;
 
 use crate::releases::Releases;
-use crate::service::{Service, text};
+use crate::service::{Service, on_terminal, text};
 
 fn json(path: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
@@ -32,14 +32,19 @@ fn simulated_hosts_are_installed_from_a_release() {
     let (id, version) = (cluster["id"].as_str().unwrap(), cluster["openshift_version"].as_str().unwrap());
     let render = |to: &Path| service.cli(&["cluster", "render", id, "--to", to.to_str().unwrap()]);
     let to = service.dir.path().join("rendered");
-    let refused = render(&to);
-    assert!(!refused.status.success() && text(&refused.stderr).contains("no such image"), "{refused:?}");
+    let mut terminal =
+        on_terminal(&["--url", &service.url, "cluster", "render", id, "--to", to.to_str().unwrap()]);
+    let refused = terminal.output().unwrap();
+    let shown = text(&refused.stdout);
+    assert!(!refused.status.success(), "{shown:?}");
+    assert!(shown.contains("is generated") && shown.contains("no such image"), "{shown:?}");
 
     releases.push(version, OPENSHIFT_INSTALL);
 
     // For review: all files, and nothing has begun.
     let rendered = render(&to);
-    assert!(rendered.status.success(), "{}", text(&rendered.stderr));
+    let told = text(&rendered.stderr);
+    assert!(rendered.status.success() && !told.contains("is generated"), "{told}");
     let master =
         std::fs::read_dir(&to).unwrap().filter_map(|entry| entry.unwrap().file_name().into_string().ok());
     assert!(master.into_iter().any(|name| name.starts_with("master-")), "{}", text(&rendered.stdout));

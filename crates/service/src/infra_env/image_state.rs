@@ -40,6 +40,8 @@ struct BaseImage {
     cpu_architecture: String,
     received_bytes: i64,
     total_bytes: Option<i64>,
+    /// Why it could not be fetched the last time.
+    error: Option<String>,
 }
 
 impl InfraEnvs {
@@ -95,6 +97,7 @@ impl ImageProbe {
         if let Some(found) = base_image(client, base, image).await {
             state.received_bytes = Some(found.received_bytes);
             state.total_bytes = found.total_bytes;
+            state.error = found.error.map(|why| shortened(&why));
         }
         Ok(state)
     }
@@ -121,6 +124,7 @@ fn state(state: ImageReadiness) -> ImageState {
     ImageState {
         state,
         message: String::new(),
+        error: None,
         received_bytes: None,
         total_bytes: None,
         retry_after_seconds: None,
@@ -161,7 +165,11 @@ fn retry_after(answer: &Response) -> i64 {
 /// The text of an answer, shortened.
 async fn text(mut answer: Response) -> String {
     let body = read(&mut answer, LONGEST).await.unwrap_or_default();
-    String::from_utf8_lossy(&body).trim().chars().take(LONGEST_TEXT).collect()
+    shortened(&String::from_utf8_lossy(&body))
+}
+
+fn shortened(text: &str) -> String {
+    text.trim().chars().take(LONGEST_TEXT).collect()
 }
 
 #[cfg(test)]

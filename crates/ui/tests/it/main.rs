@@ -136,6 +136,12 @@ fn everything_from_an_empty_list_to_a_second_day() {
     scenario("walk", &[]);
 }
 
+/// What the wizard asks only of those who want it: static networks, an operator, and a manifest; the service has all of it then.
+#[test]
+fn everything_that_the_wizard_lets_one_choose_is_what_the_service_has() {
+    scenario("choices", &[]);
+}
+
 /// The documentation shows what the scenarios see: each picture that one of them takes is kept and shown, and no other.
 #[test]
 fn pictures_of_the_documentation_are_taken_by_these_tests() {
