@@ -41,12 +41,50 @@ fn processes(cluster: &Cluster, number: usize) -> Vec<String> {
     String::from_utf8(listed.stdout).unwrap().split_whitespace().map(str::to_owned).collect()
 }
 
-/// Whether what runs on a machine sees a number that its image has.
-fn sees(cluster: &Cluster, number: usize, nonce: &str) -> bool {
-    processes(cluster, number).iter().any(|id| {
+/// A process of a machine that sees a number which the machine's image has.
+fn inside(cluster: &Cluster, number: usize, nonce: &str) -> Option<String> {
+    processes(cluster, number).into_iter().find(|id| {
         std::fs::read_to_string(format!("/proc/{id}/root/usr/ocl/nonce"))
             .is_ok_and(|found| found.trim() == nonce)
     })
+}
+
+/// Whether what runs on a machine sees a number that its image has.
+fn sees(cluster: &Cluster, number: usize, nonce: &str) -> bool {
+    inside(cluster, number, nonce).is_some()
+}
+
+/// A node fetches its image, deletes it and fetches it once more, by the name that the cluster has for it. It takes the node's own credentials and
+/// trust, and nothing else does.
+fn pulls_again(cluster: &Cluster, number: usize, name: &str, nonce: &str, image: &str) {
+    const FETCHED: &str = "var/tmp/fetched";
+    let id = inside(cluster, number, nonce).unwrap();
+    let fetched = cluster.dir().join(name).join("root").join(FETCHED);
+    let pull = |options: &[&str]| {
+        if fetched.exists() {
+            std::fs::remove_dir_all(&fetched).unwrap();
+        }
+        let enter = ["--target", &id, "--mount", "--net", "--pid", "--"];
+        let skopeo =
+            ["/usr/bin/env", "-i", "HOME=/root", "/opt/computer/skopeo", "copy", "--preserve-digests"];
+        let places = [format!("docker://{image}"), format!("dir:/{FETCHED}")];
+        let done =
+            output(Command::new("nsenter").args(enter).args(skopeo).args(options).args(places), COMMAND);
+        (done.status.success(), String::from_utf8_lossy(&done.stderr).into_owned())
+    };
+    let secret = ["--src-authfile", "/var/lib/kubelet/config.json"];
+    let (_, digest) = image.split_once("@sha256:").unwrap();
+    for _ in 0..2 {
+        let (is_there, told) = pull(&secret);
+        assert!(is_there, "{name}: {told}");
+        let sum = run(Command::new("sha256sum").arg(fetched.join("manifest.json"))).stdout;
+        assert!(String::from_utf8_lossy(&sum).starts_with(digest), "{name}");
+    }
+    let (is_there, told) = pull(&["--src-no-creds"]);
+    assert!(!is_there && told.contains("unauthorized"), "{name}: {told}");
+    // A folder without authorities, in place of those that the node has for this registry.
+    let (is_there, told) = pull(&[&secret[..], &["--src-cert-dir", "/var/tmp"]].concat());
+    assert!(!is_there && told.contains("x509"), "{name}: {told}");
 }
 
 /// How often a machine of namespaces has started, be it the discovery image or its disk: its first program says so.
@@ -197,6 +235,10 @@ fn start_in_images(more: &[&str]) -> Cluster {
         let config = cluster.read(&format!("{name}/ignition/cache.json"));
         assert!(!config.is_empty() && !config.contains(&nonce), "{name}");
     }
+    // The bootstrap host has restarted, and its registry is gone: those of the control plane have the image.
+    let config = cluster.object(&["get", "machineosconfig", "worker"]);
+    let image = config["status"]["currentImagePullSpec"].as_str().unwrap();
+    pulls_again(&cluster, 3, names[3], &nonce, image);
     rolls_out_later_configs(&cluster, &names);
     cluster
 }
