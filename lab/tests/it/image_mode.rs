@@ -107,7 +107,7 @@ fn numbered(given: &tempfile::TempDir) -> (String, PathBuf) {
 /// Image mode: the images of both pools are built by the real podman while the cluster is installed, every node's first start from its disk is in
 /// its pool's image, and the cluster has taken the images over.
 #[test]
-fn everything_nodes_start_in_images_that_are_built_while_they_are_installed() {
+fn nodes_start_in_images_that_are_built_while_they_are_installed() {
     start_in_images(&[]);
 }
 
