@@ -79,6 +79,8 @@ pub struct Spec {
     pub outcomes: Outcomes,
     /// Whether its disk has folders for partitions, and it starts from the image that was laid into them.
     pub image_mode: bool,
+    /// Certificates in PEM form that its programs trust besides those that they are told.
+    pub authorities: Option<PathBuf>,
 }
 
 /// What a machine starts from as long as nothing is installed on its disk.

@@ -73,6 +73,8 @@ const DISK: &str = "/dev/vdx";
 
 /// Where a machine has its config drive, and by which label it finds it.
 const CONFIG_DRIVE: (&str, &str) = ("/opt/config-drive", "/dev/disk/by-label/config-2");
+/// Where a machine has the authorities that its system trusts.
+const AUTHORITIES: &str = "/etc/lab-authorities.pem";
 /// A machine that nobody has named.
 const UNNAMED: &str = "localhost";
 
@@ -252,6 +254,10 @@ impl System {
         sandbox.add(["--clearenv", "--setenv", "PATH", "/usr/local/bin:/usr/bin:/usr/sbin"]);
         sandbox.add(["--setenv", "HOME", "/root", "--setenv", "LAB_PROGRAMS", "direct"]);
         sandbox.add(["--setenv", "LAB_APPROVES", "first-master"]);
+        if let Some(authorities) = &self.spec.authorities {
+            sandbox.bind("--ro-bind", authorities, AUTHORITIES);
+            sandbox.add(["--setenv", "SSL_CERT_FILE", AUTHORITIES]);
+        }
         for (name, value) in FEWER_COLLECTIONS {
             sandbox.add(["--setenv", name, value]);
         }

@@ -13,7 +13,7 @@ impl Lab {
         payload::push(&self.plan, &self.network)?;
         heading("A cluster and an infra-env, by hand");
         self.begins("a cluster is made by hand");
-        let secret = service::pull_secret(&self.plan.dir)?;
+        let secret = service::pull_secret(&self.plan.dir, self.image_registry.as_ref())?;
         let image = self.plan.dir.join(machines::ISO);
         say(&format!(
             "Log in at {} as {}, with the password in the lab's folder ({}). Make the cluster {NAME}.{DOMAIN} with the pull \

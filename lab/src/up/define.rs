@@ -16,7 +16,7 @@ impl Lab {
             return self.await_image();
         }
         heading("A cluster and an infra-env");
-        let secret = service::pull_secret(&self.plan.dir)?;
+        let secret = service::pull_secret(&self.plan.dir, self.image_registry.as_ref())?;
         let (count, gateway) = (masters.to_string(), GATEWAY.to_string());
         let common = [
             "--pull-secret-file",

@@ -63,6 +63,11 @@ pub enum LabError {
          rpm-ostree, which changes nothing, so that what switches other systems leaves it alone"
     )]
     OnlyNamespacesSwitch,
+    #[error(
+        "images are pushed to a registry outside of the cluster on machines of namespaces alone: add --namespaces. Virtual machines don't know \
+         its authority"
+    )]
+    OnlyNamespacesPush,
     #[error("the lab's cluster knows no operator {0} that could fail or be missing")]
     NoOperator(String),
     #[error("the table of operators can't be read: {0}")]
@@ -75,6 +80,8 @@ pub enum LabError {
     Command { command: String, said: String },
     #[error("a certificate can't be made: {0}")]
     Certificate(#[from] rcgen::Error),
+    #[error("a password can't be kept: {0}")]
+    Password(#[from] bcrypt::BcryptError),
     #[error("{} has no code for the first administrator", .0.display())]
     NoCode(PathBuf),
     #[error(

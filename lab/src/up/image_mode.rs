@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use super::image_registry::{ADDRESS, REPOSITORY};
 use super::topology::Role;
 use super::{Fault, Lab, LabError, NAME, Plan};
 use crate::image::{Image, Kind};
@@ -40,14 +43,15 @@ pub(super) fn must_fail_in_it(plan: &Plan) -> Result<(), LabError> {
     }
 }
 
-/// Fails for a cluster that would build or switch on machines that can't: a virtual one would have to pull the builder out of an image, and none
-/// is made; and its system has a stand-in for what switches.
+/// Fails for a cluster that would build, switch or push on machines that can't: a virtual one would have to pull the builder out of an image, and
+/// none is made; its system has a stand-in for what switches, and knows no authority but its own.
 pub(super) fn must_come(plan: &Plan) -> Result<(), LabError> {
     match plan {
         Plan { namespaces: true, .. } => Ok(()),
         plan if plan.faults.iter().any(|fault| fault.needs_namespaces()) => Err(LabError::OnlyNamespacesFail),
         Plan { workers_in_cluster: true, .. } => Err(LabError::OnlyNamespacesBuild),
         Plan { switches: true, .. } => Err(LabError::OnlyNamespacesSwitch),
+        Plan { external_registry: true, .. } => Err(LabError::OnlyNamespacesPush),
         _ => Ok(()),
     }
 }
@@ -105,10 +109,13 @@ impl Lab {
             false => ("Auto", 90),
         };
         let rollout = if self.plan.switches { "Switch" } else { "Deploy" };
-        let asked = json!({
+        let mut asked = json!({
             "mode": "Enabled", "scratch": scratch, "workerBuildLocation": location, "buildTimeoutMinutes": minutes,
             "rollout": rollout,
         });
+        if self.image_registry.is_some() {
+            asked["registry"] = json!({"type": "External"});
+        }
         self.write_definition(SETTINGS, &asked.to_string())?;
         self.cli.show(&["cluster", "update", NAME, "--on-cluster-layering-file", SETTINGS])?;
         self.add_image_manifest()
@@ -137,13 +144,17 @@ impl Lab {
         let Some(containerfile) = &self.plan.containerfile else { return Ok(()) };
         let mut user = std::fs::read_to_string(containerfile).map_err(LabError::io(containerfile))?;
         user.push_str(self.failing_part());
+        let (repository, auths) = match &self.image_registry {
+            Some(registry) => (REPOSITORY, json!({ADDRESS: registry.credentials()})),
+            None => (PUSHED_LATER, json!({"registry.example.com": {"auth": "bGFiOmxhYg=="}})),
+        };
         let config = |pool: &str| {
             json!({
                 "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineOSConfig", "metadata": {"name": pool},
                 "spec": {
                     "machineConfigPool": {"name": pool}, "imageBuilder": {"imageBuilderType": "Job"},
                     "renderedImagePushSecret": {"name": "os-image-push"},
-                    "renderedImagePushSpec": format!("{PUSHED_LATER}/os-{pool}:latest"),
+                    "renderedImagePushSpec": format!("{repository}/os-{pool}:latest"),
                     "containerFile": [{"containerfileArch": "NoArch", "content": user}],
                 },
             })
@@ -151,8 +162,7 @@ impl Lab {
         let secret = json!({
             "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/dockerconfigjson",
             "metadata": {"name": "os-image-push", "namespace": "openshift-machine-config-operator"},
-            // {"auths":{"registry.example.com":{"auth":"bGFiOmxhYg=="}}}
-            "data": {".dockerconfigjson": "eyJhdXRocyI6eyJyZWdpc3RyeS5leGFtcGxlLmNvbSI6eyJhdXRoIjoiYkdGaU9teGhZZz09In19fQ=="},
+            "data": {".dockerconfigjson": STANDARD.encode(json!({"auths": auths}).to_string())},
         });
         let has_workers = self.machines.iter().any(|(machine, _)| machine.role == Role::Worker);
         let workers = (self.plan.namespaces || has_workers).then(|| config("worker"));
@@ -189,7 +199,8 @@ mod tests {
         let in_cluster = Plan { workers_in_cluster: true, ..layered.clone() };
         must_come(&Plan { faults: vec![Fault::ImageStep], ..layered.clone() }).unwrap();
         let damaged = Plan { faults: vec![Fault::ImageDeploy], ..layered.clone() };
-        for refused in [in_cluster, damaged, Plan { switches: true, ..layered }] {
+        let pushes = Plan { external_registry: true, ..layered.clone() };
+        for refused in [in_cluster, damaged, pushes, Plan { switches: true, ..layered }] {
             let why = must_come(&refused).unwrap_err().to_string();
             assert!(why.contains("--namespaces"), "{why}");
             must_come(&Plan { namespaces: true, ..refused }).unwrap();

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use assisted_lab_kinds::Outcomes;
 use uuid::Uuid;
 
-use super::Plan;
 use super::topology::{Kind, Planned, Role, Topology, addresses};
+use super::{Plan, image_registry};
 use crate::machine::{Boot, Disk, Firmware, Link, Nic, Spec};
 use crate::namespace::{self, MachinePrograms, Medium};
 use crate::network::{GATEWAY, PREFIX, tap};
@@ -90,6 +90,7 @@ pub(super) fn namespace(
         programs: programs.clone(),
         outcomes: outcomes.clone(),
         image_mode: plan.containerfile.is_some(),
+        authorities: image_registry::authority(plan),
     })
 }
 
@@ -134,6 +135,7 @@ pub(super) mod tests {
             containerfile: None,
             workers_in_cluster: false,
             switches: false,
+            external_registry: false,
             rack: None,
             until: super::super::Until::Installed,
             limit: std::time::Duration::ZERO,

@@ -20,7 +20,7 @@ impl Lab {
     pub(super) fn define_by_manifests(&self, masters: usize) -> Result<(), LabError> {
         heading("The release, and the objects of the hub");
         let pushed = payload::push(&self.plan, &self.network)?;
-        let secret = self.plan.dir.join(service::pull_secret(&self.plan.dir)?);
+        let secret = self.plan.dir.join(service::pull_secret(&self.plan.dir, self.image_registry.as_ref())?);
         let secret = std::fs::read_to_string(&secret).map_err(LabError::io(&secret))?;
         let planned: Vec<_> = self.machines.iter().map(|(planned, _)| planned).collect();
         let mut objects = cluster(&planned, masters, &pushed.release);

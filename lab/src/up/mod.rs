@@ -14,6 +14,7 @@ mod fault;
 mod hub;
 mod image_fault;
 mod image_mode;
+mod image_registry;
 mod ironic;
 mod kubectl;
 mod machine_handle;
@@ -56,6 +57,7 @@ use controlled::Controlled;
 pub use error::LabError;
 pub use fault::Fault;
 use fault::ScheduledFault;
+use image_registry::ImageRegistry;
 use ironic::Ironic;
 use machine_handle::MachineHandle;
 pub use operators::Operator;
@@ -96,6 +98,8 @@ pub struct Lab {
     cli: CommandLine,
     editor: CommandLine,
     service: service::Service,
+    /// Where images of nodes are pushed, where that is not embedded in the cluster.
+    image_registry: Option<ImageRegistry>,
     network: Network,
     /// The programs that machines of namespaces run.
     programs: Option<namespace::MachinePrograms>,
@@ -160,6 +164,7 @@ impl Lab {
         let media = plan.rack.as_ref().map(|rack| rack.media.ip());
         let addresses: Vec<_> = std::iter::once(IpAddr::V4(GATEWAY)).chain(media).collect();
         let certificate = tls::Certificate::make(&plan.dir, &addresses)?;
+        let image_registry = ImageRegistry::start(&plan, &network)?;
         let service = service::Service::start(&plan, image, payload::names(), certificate, &network)?;
         let ironic = (plan.hub == Some(Flow::Converged)).then(|| Ironic::start(&network, &members));
         let ironic = ironic.transpose()?;
@@ -170,6 +175,7 @@ impl Lab {
             editor: cli.of(people::EDITOR_CONFIG),
             cli,
             service,
+            image_registry,
             network,
             programs,
             boots_medium: faults

@@ -62,6 +62,8 @@ pub struct Plan {
     pub workers_in_cluster: bool,
     /// In image mode, nodes start in the release's image first; on machines of namespaces alone.
     pub switches: bool,
+    /// In image mode, images are pushed to a registry outside of the cluster; on machines of namespaces alone.
+    pub external_registry: bool,
     /// End once the cluster has this status.
     pub until: Until,
     /// The longest time from the start until the lab has gone as far as it is to go.

@@ -9,9 +9,10 @@ use assisted_lab_tools::wait::Wait;
 use serde_json::{Value, json};
 
 use super::hub::{self, Hub};
+use super::image_registry::{self, ImageRegistry};
 use super::payload::{self, VERSION};
 use super::tls::Certificate;
-use super::{Fault, LabError, Plan, image_mode, replicas};
+use super::{Fault, LabError, Plan, image_mode, replicas, write_secret};
 use crate::image::{self, Image};
 use crate::network::{GATEWAY, Network, REGISTRY, Running};
 use crate::release::Pushed;
@@ -211,6 +212,7 @@ fn api(
         // It need not be long until it is asked for; the others need their time to start.
         command.env("HOST_STAGE_REBOOTING_TIMEOUT", if plan.namespaces { "1m" } else { "10m" });
     }
+    command.envs(image_registry::authority(plan).map(|file| ("SSL_CERT_FILE", file)));
     command.envs(plan.operator_limits()).envs(image_mode::settings(plan)).envs(hub::settings(plan));
     if let Some(replicas) = &plan.replicas {
         command.envs(replicas.settings(dir));
@@ -253,12 +255,15 @@ fn os_images(image: &Image) -> String {
     image.to_string()
 }
 
-/// A file with a pull secret of the right form: the lab's registry asks nobody.
-pub(super) fn pull_secret(dir: &Path) -> Result<String, LabError> {
+/// A file with a pull secret of the right form: the lab's registry asks nobody, and that of images, if there is one, asks everybody.
+pub(super) fn pull_secret(dir: &Path, images: Option<&ImageRegistry>) -> Result<String, LabError> {
     let entry = json!({"auth": "bGFiOmxhYg==", "email": "lab@example.com"});
-    let secret = json!({"auths": {REGISTRY: entry, "quay.io": entry, "registry.redhat.io": entry}});
-    let path = dir.join("pull-secret.json");
-    std::fs::write(&path, secret.to_string()).map_err(LabError::io(&path))?;
+    let mut auths = json!({REGISTRY: entry, "quay.io": entry, "registry.redhat.io": entry});
+    if let Some(images) = images {
+        auths[image_registry::ADDRESS] = images.credentials();
+    }
+    let secret = json!({"auths": auths});
+    write_secret(&dir.join("pull-secret.json"), &secret.to_string())?;
     Ok("pull-secret.json".to_owned())
 }
 

@@ -49,6 +49,9 @@ impl Lab {
     pub(super) fn must_live(&mut self) -> Result<(), LabError> {
         self.network.must_live()?;
         self.service.must_live()?;
+        if let Some(registry) = &mut self.image_registry {
+            registry.must_live()?;
+        }
         if let Some(cluster_api) = &mut self.cluster_api {
             cluster_api.must_live()?;
         }

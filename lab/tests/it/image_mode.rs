@@ -41,12 +41,50 @@ fn processes(cluster: &Cluster, number: usize) -> Vec<String> {
     String::from_utf8(listed.stdout).unwrap().split_whitespace().map(str::to_owned).collect()
 }
 
-/// Whether what runs on a machine sees a number that its image has.
-fn sees(cluster: &Cluster, number: usize, nonce: &str) -> bool {
-    processes(cluster, number).iter().any(|id| {
+/// A process of a machine that sees a number which the machine's image has.
+fn inside(cluster: &Cluster, number: usize, nonce: &str) -> Option<String> {
+    processes(cluster, number).into_iter().find(|id| {
         std::fs::read_to_string(format!("/proc/{id}/root/usr/ocl/nonce"))
             .is_ok_and(|found| found.trim() == nonce)
     })
+}
+
+/// Whether what runs on a machine sees a number that its image has.
+fn sees(cluster: &Cluster, number: usize, nonce: &str) -> bool {
+    inside(cluster, number, nonce).is_some()
+}
+
+/// A node fetches its image, deletes it and fetches it once more, by the name that the cluster has for it. It takes the node's own credentials and
+/// trust, and nothing else does.
+fn pulls_again(cluster: &Cluster, number: usize, name: &str, nonce: &str, image: &str) {
+    const FETCHED: &str = "var/tmp/fetched";
+    let id = inside(cluster, number, nonce).unwrap();
+    let fetched = cluster.dir().join(name).join("root").join(FETCHED);
+    let pull = |options: &[&str]| {
+        if fetched.exists() {
+            std::fs::remove_dir_all(&fetched).unwrap();
+        }
+        let enter = ["--target", &id, "--mount", "--net", "--pid", "--"];
+        let skopeo =
+            ["/usr/bin/env", "-i", "HOME=/root", "/opt/computer/skopeo", "copy", "--preserve-digests"];
+        let places = [format!("docker://{image}"), format!("dir:/{FETCHED}")];
+        let done =
+            output(Command::new("nsenter").args(enter).args(skopeo).args(options).args(places), COMMAND);
+        (done.status.success(), String::from_utf8_lossy(&done.stderr).into_owned())
+    };
+    let secret = ["--src-authfile", "/var/lib/kubelet/config.json"];
+    let (_, digest) = image.split_once("@sha256:").unwrap();
+    for _ in 0..2 {
+        let (is_there, told) = pull(&secret);
+        assert!(is_there, "{name}: {told}");
+        let sum = run(Command::new("sha256sum").arg(fetched.join("manifest.json"))).stdout;
+        assert!(String::from_utf8_lossy(&sum).starts_with(digest), "{name}");
+    }
+    let (is_there, told) = pull(&["--src-no-creds"]);
+    assert!(!is_there && told.contains("unauthorized"), "{name}: {told}");
+    // A folder without authorities, in place of those that the node has for this registry.
+    let (is_there, told) = pull(&[&secret[..], &["--src-cert-dir", "/var/tmp"]].concat());
+    assert!(!is_there && told.contains("x509"), "{name}: {told}");
 }
 
 /// How often a machine of namespaces has started, be it the discovery image or its disk: its first program says so.
@@ -69,7 +107,7 @@ fn numbered(given: &tempfile::TempDir) -> (String, PathBuf) {
 /// Image mode: the images of both pools are built by the real podman while the cluster is installed, every node's first start from its disk is in
 /// its pool's image, and the cluster has taken the images over.
 #[test]
-fn everything_nodes_start_in_images_that_are_built_while_they_are_installed() {
+fn nodes_start_in_images_that_are_built_while_they_are_installed() {
     start_in_images(&[]);
 }
 
@@ -197,6 +235,10 @@ fn start_in_images(more: &[&str]) -> Cluster {
         let config = cluster.read(&format!("{name}/ignition/cache.json"));
         assert!(!config.is_empty() && !config.contains(&nonce), "{name}");
     }
+    // The bootstrap host has restarted, and its registry is gone: those of the control plane have the image.
+    let config = cluster.object(&["get", "machineosconfig", "worker"]);
+    let image = config["status"]["currentImagePullSpec"].as_str().unwrap();
+    pulls_again(&cluster, 3, names[3], &nonce, image);
     rolls_out_later_configs(&cluster, &names);
     cluster
 }
@@ -274,31 +316,97 @@ fn everything_nodes_that_switch_start_twice_from_their_disks() {
     let shape = ["--topology", "compact", "--switch", "--image-mode", text(&containerfile)];
     let cluster = Cluster::install(&shape, &names);
     cluster.said(&["The cluster has taken over the OS image of pool", "cluster lab: installed 100%"]);
-    let config = cluster.object(&["get", "machineosconfig", "master"]);
-    let image = config["status"]["currentImagePullSpec"].as_str().unwrap_or_else(|| panic!("{config}"));
-    let (_, digest) = image.split_once("@sha256:").unwrap();
+    let image = image_of(&cluster, "master");
     for (number, name) in names.iter().enumerate() {
-        assert!(
-            sees(&cluster, number, &nonce),
-            "{name} has not started in its image\n{}",
-            cluster.everything()
-        );
-        // The discovery image, and then the disk twice.
-        assert_eq!(starts(&cluster, name), 3, "{name}\n{}", cluster.everything());
-        let dir = cluster.dir().join(name);
-        let boot = dir.join("partitions/boot/loader");
-        assert_eq!(std::fs::read_to_string(boot.join("default")).unwrap(), format!("{digest}.0"), "{name}");
-        // The release's own system stays as the second entry, and whoever switches has nothing more to do.
-        assert!(boot.join("entries/ostree-1.conf").is_file(), "{name}");
-        let told = dir.join("root/etc/ignition-machine-config-encapsulated.json");
-        assert!(!told.exists() && told.with_extension("json.done").is_file(), "{name}");
-        let node = cluster.object(&["get", "node", name]);
-        for key in ["currentImage", "desiredImage"] {
-            let of_node =
-                &node["metadata"]["annotations"][format!("machineconfiguration.openshift.io/{key}")];
-            assert_eq!(of_node, image, "{name}: {key}");
+        has_switched(&cluster, number, name, &nonce, &image);
+    }
+}
+
+/// The image that the cluster has for a pool, by its digest.
+fn image_of(cluster: &Cluster, pool: &str) -> String {
+    let config = cluster.object(&["get", "machineosconfig", pool]);
+    let image = config["status"]["currentImagePullSpec"].as_str().unwrap_or_else(|| panic!("{config}"));
+    image.to_owned()
+}
+
+/// A node has started in the release's system first, and is in its pool's image now.
+fn has_switched(cluster: &Cluster, number: usize, name: &str, nonce: &str, image: &str) {
+    let (_, digest) = image.split_once("@sha256:").unwrap();
+    assert!(sees(cluster, number, nonce), "{name} has not started in its image\n{}", cluster.everything());
+    // The discovery image, and then the disk twice.
+    assert_eq!(starts(cluster, name), 3, "{name}\n{}", cluster.everything());
+    let dir = cluster.dir().join(name);
+    let boot = dir.join("partitions/boot/loader");
+    assert_eq!(std::fs::read_to_string(boot.join("default")).unwrap(), format!("{digest}.0"), "{name}");
+    // The release's own system stays as the second entry, and whoever switches has nothing more to do.
+    assert!(boot.join("entries/ostree-1.conf").is_file(), "{name}");
+    let told = dir.join("root/etc/ignition-machine-config-encapsulated.json");
+    assert!(!told.exists() && told.with_extension("json.done").is_file(), "{name}");
+    let node = cluster.object(&["get", "node", name]);
+    for key in ["currentImage", "desiredImage"] {
+        let of_node = &node["metadata"]["annotations"][format!("machineconfiguration.openshift.io/{key}")];
+        assert_eq!(of_node, image, "{name}: {key}");
+    }
+}
+
+/// The images are pushed to a registry outside of the cluster, with TLS and a password: workers can switch as well then. The service and the
+/// bootstrap host have tried before the build whether it takes an upload, and nodes fetch their images from there.
+#[test]
+fn everything_nodes_switch_to_images_of_an_external_registry() {
+    const REGISTRY: &str = "192.168.126.1:5443";
+    let nodes = [
+        ("master-0", "192.168.126.10"),
+        ("master-1", "192.168.126.11"),
+        ("master-2", "192.168.126.12"),
+        ("worker-0", "192.168.126.20"),
+    ];
+    let given = tempfile::tempdir().unwrap();
+    let (nonce, containerfile) = numbered(&given);
+    let shape = ["--topology", "compact", "--workers", "1", "--switch", "--external-registry"];
+    let shape = [&shape[..], &["--image-mode", text(&containerfile)]].concat();
+    let cluster = Cluster::install(&shape, &nodes.map(|(name, _)| name));
+    cluster.said(&["The cluster has taken over the OS image of pool", "cluster lab: installed 100%"]);
+
+    let kept = cluster.dir().join("image-registry");
+    let log = cluster.read("image-registry/registry.log");
+    let by_service = |line: &str| line.starts_with("192.168.126.1 ");
+    for pool in ["master", "worker"] {
+        let image = image_of(&cluster, pool);
+        let (repository, digest) = image.split_once('@').unwrap();
+        assert_eq!(repository, format!("{REGISTRY}/lab/os-{pool}"));
+        let bytes = assisted_lab_tools::blob(&kept.join("images"), digest).unwrap();
+        let sum = run(Command::new("sha256sum").arg(bytes)).stdout;
+        assert!(String::from_utf8_lossy(&sum).starts_with(digest.trim_start_matches("sha256:")), "{pool}");
+        let tried = format!("\"DELETE /v2/lab/os-{pool}/blobs/uploads/");
+        assert!(log.lines().any(|line| by_service(line) && line.contains(&tried)), "{pool}: {log}");
+        let first = |request: &str| {
+            let found = log.lines().position(|line| !by_service(line) && line.contains(request));
+            found.unwrap_or_else(|| panic!("no {request} among\n{log}"))
+        };
+        let pushed = first(&format!("\"PUT /v2/lab/os-{pool}/manifests/"));
+        assert!(first(&tried) < pushed, "{pool}: {log}");
+        let fetched = format!("\"GET /v2/lab/os-{pool}/manifests/{digest} ");
+        for (number, (name, address)) in nodes.iter().enumerate() {
+            if !name.starts_with(pool) {
+                continue;
+            }
+            has_switched(&cluster, number, name, &nonce, &image);
+            let from_it = format!("{address} ");
+            let has_fetched = log.lines().any(|line| line.starts_with(&from_it) && line.contains(&fetched));
+            assert!(has_fetched, "{name}: {log}");
+            // It has no registry of its own.
+            assert!(!cluster.dir().join(name).join("root/etc/ocl-registry").exists(), "{name}");
         }
     }
+    // Whoever has no password gets nothing, and whoever does not know its authority does not trust it.
+    let ask = |options: &[&str]| {
+        let curl = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}"];
+        let url = format!("https://{REGISTRY}/v2/");
+        let told = output(&mut cluster.exec(&[&curl[..], options, &[&url]].concat()), COMMAND);
+        (String::from_utf8_lossy(&told.stdout).into_owned(), told.status.code())
+    };
+    assert_eq!(ask(&["--cacert", text(&kept.join("ca.pem"))]), ("401".to_owned(), Some(0)));
+    assert_eq!(ask(&[]).1, Some(60));
 }
 
 /// A step of the Containerfile fails: the cluster is in error with the reason, the log of the build has it and no secret, and once the cluster was

@@ -77,6 +77,7 @@ fn what_a_lab_cannot_do_is_said() {
         (&["up", "--cluster-api", "--machines", "nowhere.yaml"], "nowhere.yaml"),
         (&["up", "--image-mode", "Containerfile", "--workers-in-cluster"], "--namespaces"),
         (&["up", "--image-mode", "Containerfile", "--switch"], "--namespaces"),
+        (&["up", "--image-mode", "Containerfile", "--external-registry"], "--namespaces"),
         (&["up", "--cluster-api", "--hub"], "cannot be used with"),
         (&["up", "--hub=converged"], "--namespaces"),
         (&["up", "--fault", "reset-while-writing", "--fault", "network-cut"], "has to go wrong alone"),

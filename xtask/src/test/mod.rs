@@ -38,7 +38,7 @@ const MACHINES: &[&str] = &["assisted-lab-machines", "assisted-lab-cluster"];
 
 /// Those of their tests that take longest begin first.
 const LONGEST: &[&str] =
-    &["up::", "redfish::", "hub::", "cluster_api::", "namespaces::", "disk::", "discovery::"];
+    &["up::", "redfish::", "hub::", "cluster_api::", "image_mode::", "namespaces::", "disk::", "discovery::"];
 
 /// Stages that come before all others.
 const PACKAGES: &str = "packages";

@@ -75,8 +75,13 @@ pub struct Up {
     #[arg(long, requires = "image_mode")]
     workers_in_cluster: bool,
     /// In image mode, have nodes start in the release's image first and switch to their own; with machines of namespaces, without workers
+    /// unless the registry is external
     #[arg(long, requires = "image_mode")]
     switch: bool,
+    /// In image mode, push the images to a registry outside of the cluster, with TLS and a password, instead of the embedded one; with
+    /// machines of namespaces
+    #[arg(long, requires = "image_mode")]
+    external_registry: bool,
     /// Serve with so many replicas behind one address, on a PostgreSQL and a bucket, instead of one service on SQLite
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=9), requires = "database", conflicts_with_all = [
         "hub", "cluster_api",
@@ -192,6 +197,7 @@ impl Up {
             containerfile: self.image_mode,
             workers_in_cluster: self.workers_in_cluster,
             switches: self.switch,
+            external_registry: self.external_registry,
             until: self.until,
             limit: Duration::from_secs(self.limit * 60),
             stop,

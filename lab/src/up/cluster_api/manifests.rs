@@ -34,7 +34,7 @@ impl Lab {
         payload::push(&self.plan, &self.network)?;
         self.start_cluster_api()?;
         heading("The objects of a Cluster");
-        let secret = self.plan.dir.join(service::pull_secret(&self.plan.dir)?);
+        let secret = self.plan.dir.join(service::pull_secret(&self.plan.dir, self.image_registry.as_ref())?);
         let secret = std::fs::read_to_string(&secret).map_err(LabError::io(&secret))?;
         let planned: Vec<_> = self.machines.iter().map(|(planned, _)| planned).collect();
         let count = |role: Role| planned.iter().filter(|one| one.role == role && !one.is_late).count();

@@ -130,16 +130,58 @@ fn lasting(params: &mut CertificateParams, now: Timestamp, years: i64) -> Result
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixStream;
+    use std::sync::Arc;
+
+    use assisted_base::pem;
+    use rustls::crypto::ring;
+    use rustls::pki_types::ServerName;
+    use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection};
     use x509_cert::Certificate;
     use x509_cert::der::Decode;
     use x509_cert::ext::pkix::{ExtendedKeyUsage, NameConstraints, SubjectAltName};
 
     use super::*;
 
+    const NAME: &str = "api-int.c.d.example.com";
+
+    fn addresses() -> BTreeSet<IpAddr> {
+        ["192.168.10.5", "192.168.10.11", "fd00::5"].map(|ip| ip.parse().unwrap()).into()
+    }
+
     fn made() -> Credentials {
-        let addresses = ["192.168.10.5", "192.168.10.11", "fd00::5"].map(|ip| ip.parse().unwrap());
-        let now = "2026-08-21T01:54:08Z".parse().unwrap();
-        Credentials::new("api-int.c.d.example.com", &addresses.into(), now).unwrap()
+        Credentials::new(NAME, &addresses(), "2026-08-21T01:54:08Z".parse().unwrap()).unwrap()
+    }
+
+    /// What a client that trusts an authority says of a server which it wants to reach, and which answers with a certificate.
+    fn handshake(authority: &str, certificate: &str, key: &str, wanted: &str) -> Result<(), String> {
+        let provider = Arc::new(ring::default_provider());
+        let mut roots = RootCertStore::empty();
+        roots.add(pem::certificates(authority.as_bytes()).unwrap().remove(0)).unwrap();
+        let client = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let chain = pem::certificates(certificate.as_bytes()).unwrap();
+        let server = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(chain, pem::private_key(key.as_bytes()).unwrap())
+            .unwrap();
+        let wanted = ServerName::try_from(wanted.to_owned()).unwrap();
+        let mut client = ClientConnection::new(Arc::new(client), wanted).unwrap();
+        let mut server = ServerConnection::new(Arc::new(server)).unwrap();
+        let (mut here, mut there) = UnixStream::pair().unwrap();
+        let answers = std::thread::spawn(move || {
+            // What the client says counts.
+            let _ = server.complete_io(&mut there);
+        });
+        let met = client.complete_io(&mut here).map(drop).map_err(|error| error.to_string());
+        drop(here);
+        answers.join().unwrap();
+        met
     }
 
     fn read(pem: &str) -> Certificate {
@@ -156,6 +198,36 @@ mod tests {
         // Two names, three addresses, and those of the host itself.
         assert!(critical && constraints.permitted_subtrees.unwrap().len() == 7);
         assert!(read.tbs_certificate.validity.not_after.to_string().starts_with("2036-08-21"));
+    }
+
+    #[test]
+    fn clients_believe_the_authority_about_the_registry_alone() {
+        let (now, addresses) = (Timestamp::now(), addresses());
+        // As it is made, it answers under each of its names.
+        let made = Credentials::new(NAME, &addresses, now).unwrap();
+        for wanted in [NAME, "localhost", "192.168.10.5", "192.168.10.11", "fd00::5", "127.0.0.1", "::1"] {
+            handshake(&made.authority, &made.certificate, made.key.expose(), wanted).unwrap();
+        }
+
+        // Whoever had the authority's key could speak for nobody else.
+        let params = authority(&[NAME, "localhost"], &addresses, now).unwrap();
+        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let met = |wanted: &str| {
+            let addresses: BTreeSet<IpAddr> = wanted.parse::<IpAddr>().into_iter().collect();
+            let names = if addresses.is_empty() { [wanted] } else { [NAME] };
+            let key = KeyPair::generate().unwrap();
+            let certificate = server(&names, &addresses, now).unwrap().signed_by(&key, &authority).unwrap();
+            handshake(&authority.pem(), &certificate.pem(), &key.serialize_pem(), wanted)
+        };
+        for within in [NAME, "localhost", "192.168.10.5", "fd00::5"] {
+            assert_eq!(met(within), Ok(()), "{within}");
+        }
+        for beyond in
+            ["api.c.d.example.com", "c.d.example.com", "quay.io", "192.168.10.6", "fd00::6", "10.0.0.1"]
+        {
+            let why = met(beyond).unwrap_err();
+            assert!(why.contains("NameConstraintViolation"), "{beyond}: {why}");
+        }
     }
 
     #[test]
