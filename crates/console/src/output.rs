@@ -91,7 +91,10 @@ fn longest_word(text: &str) -> usize {
 /// A table without lines, as wide as the terminal at most; what does not fit is wrapped within its column.
 fn plain() -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    // A serial console does not know how wide it is, and tells 0.
+    let is_known = table.width() != Some(0);
+    let arrangement = if is_known { ContentArrangement::Dynamic } else { ContentArrangement::Disabled };
+    table.load_preset(presets::NOTHING).set_content_arrangement(arrangement);
     table
 }
 
