@@ -140,14 +140,18 @@ impl Load {
         if after >= self.limit {
             return None;
         }
-        let due = started + after;
-        if due <= Instant::now() {
-            return Some(due);
-        }
-        tokio::time::sleep_until(due.into()).await;
-        // What the timer comes too late is not the service's doing.
-        Some(Instant::now())
+        Some(until(started + after).await)
     }
+}
+
+/// Waits until a request is due; gives the moment from which its time counts.
+pub(crate) async fn until(due: Instant) -> Instant {
+    if due <= Instant::now() {
+        return due;
+    }
+    tokio::time::sleep_until(due.into()).await;
+    // What the timer comes too late is not the service's doing.
+    Instant::now()
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ use anyhow::{Result, ensure};
 use bytes::Bytes;
 use hyper::Method;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, sleep_until, timeout};
+use tokio::time::{sleep, timeout};
 
 use crate::connection::Connection;
-use crate::load::{Meter, Outcome};
+use crate::load::{Meter, Outcome, until};
 
 /// How long an answer is waited for.
 const REQUEST: Duration = Duration::from_secs(30);
@@ -127,13 +127,7 @@ impl Hosts {
 
     /// Waits until it is a poll's turn; the moment from which its time counts.
     async fn turn(&self, number: u64) -> Instant {
-        let due = self.began + self.interval.mul_f64(number as f64 / self.paths.len() as f64);
-        if due <= Instant::now() {
-            return due;
-        }
-        sleep_until(due.into()).await;
-        // What the timer comes too late is not the service's doing.
-        Instant::now()
+        until(self.began + self.interval.mul_f64(number as f64 / self.paths.len() as f64)).await
     }
 
     /// Asks once. A connection on which that failed is not kept.
@@ -187,13 +181,13 @@ mod tests {
         });
         let paths: Vec<_> = (0..4).map(|host| format!("/{host}")).collect();
         let mut polls = Polls::begin(address, 2, Duration::from_millis(200), paths);
-        let until = timeout(Duration::from_secs(60), async {
+        let enough = timeout(Duration::from_secs(60), async {
             let is_over = |(answered, failed)| answered >= 8 && failed >= UNANSWERED;
             while !is_over(polls.so_far()) {
                 sleep(Duration::from_millis(5)).await;
             }
         });
-        until.await.unwrap();
+        enough.await.unwrap();
         let outcome = polls.take();
         assert!(outcome.answered.count() >= 8, "{outcome:?}");
         assert_eq!(outcome.refused, UNANSWERED);
