@@ -212,6 +212,22 @@ fn image_state(service: &Service, id: &str) -> serde_json::Value {
     serde_json::from_slice(&body).unwrap()
 }
 
+/// What the service says of it once that is what is waited for, or a minute is over.
+fn await_image_state(
+    service: &Service,
+    id: &str,
+    is_awaited: impl Fn(&serde_json::Value) -> bool,
+) -> serde_json::Value {
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        let told = image_state(service, id);
+        if is_awaited(&told) || Instant::now() > until {
+            return told;
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
 #[test]
 fn whoever_waits_for_an_image_is_told_how_far_it_is() {
     let dir = tempfile::tempdir().unwrap();
@@ -241,13 +257,7 @@ fn whoever_waits_for_an_image_is_told_how_far_it_is() {
     let nothing = dir.path().join("nothing").display().to_string();
     let lacking = Service::start_with_env(&[("OS_IMAGES", &images), ("HOST_PROGRAMS_DIR", &nothing)]);
     let id = lacking.id(&create);
-    let told = loop {
-        let told = image_state(&lacking, &id);
-        if told["state"] != "waiting" || Instant::now() > until {
-            break told;
-        }
-        std::thread::sleep(Duration::from_millis(200));
-    };
+    let told = await_image_state(&lacking, &id, |told| told["state"] != "waiting");
     assert_eq!(told["state"], "failed", "{told}");
     let why = "503 Service Unavailable: SERVICE_BASE_URL is not set";
     assert!(told["message"].as_str().unwrap().contains(why), "{told}");
@@ -260,15 +270,10 @@ fn whoever_waits_for_an_image_is_told_how_far_it_is() {
         ("AGENT_DELIVERY", "image"),
     ]);
     let id = broken.id(&create);
-    let until = Instant::now() + Duration::from_secs(60);
-    let told = loop {
-        let told = image_state(&broken, &id);
+    let told = await_image_state(&broken, &id, |told| {
         let says_why = told["message"].as_str().is_some_and(|said| said.contains("can't be fetched"));
-        if (says_why && told["error"].is_string()) || Instant::now() > until {
-            break told;
-        }
-        std::thread::sleep(Duration::from_millis(200));
-    };
+        says_why && told["error"].is_string()
+    });
     assert_eq!(told["state"], "waiting", "{told}");
     let (why, message) = (told["error"].as_str().unwrap(), told["message"].as_str().unwrap());
     assert!(message.contains(&format!("can't be fetched: {why}")), "{told}");
