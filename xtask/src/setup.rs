@@ -110,6 +110,9 @@ const RELEASE_JUDGES: &[(&str, &str, &str)] = &[
 /// The words by which the lab's program is told of the image for image mode.
 const OSTREE: &[&str] = &["--ostree"];
 
+/// The lab's programs: what starts machines, and what they become.
+const LAB: [&str; 2] = ["assisted-lab", "lab-cluster"];
+
 /// How long another build of Kubernetes may take that is waited for.
 const KUBERNETES: Duration = Duration::from_secs(20 * 60);
 
@@ -137,7 +140,9 @@ pub enum Part {
     ReleaseJudges,
     /// The broker that tests send messages to
     Kafka,
-    /// The programs of this workspace
+    /// The lab's programs
+    Lab,
+    /// The programs of this workspace that the lab runs, with its own
     Programs,
     /// The program for x86_64 hosts, as it ships
     HostProgram,
@@ -158,6 +163,7 @@ impl Part {
             Self::ClusterApi => "Cluster API",
             Self::ReleaseJudges => "judges of releases",
             Self::Kafka => "Kafka",
+            Self::Lab => "the lab",
             Self::Programs => "programs of the lab",
             Self::HostProgram => "program for hosts",
             Self::LabImage => "lab image",
@@ -178,7 +184,8 @@ impl Part {
                 RELEASE_JUDGES.iter().all(|(name, version, _)| installed(name, version).is_ok())
             }
             Self::Kafka => kafka::fetched().is_ok(),
-            Self::Programs => built("debug/lab-cluster"),
+            Self::Lab => built("debug/lab-cluster"),
+            Self::Programs => built("debug/assisted-host"),
             Self::HostProgram => built("dist/assisted-host-x86_64"),
             Self::LabImage => shows_image(&[]),
             Self::OstreeImage => shows_image(OSTREE),
@@ -195,10 +202,10 @@ impl Part {
             Self::ClusterApi => [OLDEST, NEWEST].into_iter().try_for_each(build_cluster_api),
             Self::ReleaseJudges => release_judges(),
             Self::Kafka => fetch_kafka(),
-            Self::Programs => step(
-                "programs of the lab",
-                &mut build(&["assisted", "assisted-lab", "assisted-host", "lab-cluster"]),
-            ),
+            Self::Lab => step(self.name(), &mut build(&LAB)),
+            Self::Programs => {
+                step(self.name(), &mut build(&[&LAB, ["assisted", "assisted-host"].as_slice()].concat()))
+            }
             Self::HostProgram => dist::for_lab().map(drop),
             Self::LabImage => lab_image(&target_dir()?.join("debug")),
             Self::OstreeImage => ostree_image(&target_dir()?.join("debug")),

@@ -1,7 +1,6 @@
 //! What virtual machines need, made behind the rest of the demo at low priority: with progress, an estimate, and a limit for
-//! each part.
+//! each piece.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
@@ -19,47 +18,73 @@ use crate::setup::Part;
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Between two lines about progress.
 const TELL: Duration = Duration::from_secs(30);
-/// How long one part may take.
+/// How long one piece may take.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
-/// What a build takes that finds everything up to date, in seconds.
-const UP_TO_DATE: u64 = 15;
+/// What a build takes that finds everything up to date.
+const UP_TO_DATE: Duration = Duration::from_secs(15);
 /// When it takes longer until machines can start, something else is shown first.
 const WORTH_WHILE: Duration = Duration::from_secs(60);
 
-/// What is made one after the other: the estimates are seconds on two cores with the other queues beside it.
-const MACHINES: &[(Part, u64)] =
-    &[(Part::Packages, 20), (Part::Programs, 240), (Part::CoreosInstaller, 150), (Part::LabImage, 150)];
-const HOSTS: &[(Part, u64)] = &[(Part::HostProgram, 240)];
-/// What machines don't wait for: `assisted-lab up` does, when a cluster is to be installed. It begins once machines can start,
-/// and beside them: before, it would only keep them from that.
-const LATER: &[(Part, u64)] = &[(Part::Kubernetes, 500)];
+/// What is made, and how: as soon as what it needs is there, beside whatever else is being made.
+struct Piece {
+    part: Part,
+    /// Seconds on two cores, with the others beside it.
+    estimate: u64,
+    needs: &'static [Part],
+    /// Whether machines can't start without it. `assisted-lab up` waits for what else a cluster needs, which begins once machines can
+    /// start: before, it would only keep them from that.
+    is_awaited: bool,
+    /// What the lab's image waits for comes before the rest: to lay it out leaves a processor idle.
+    nice: &'static str,
+}
+
+const PIECES: [Piece; 7] = [
+    Piece { part: Part::Packages, estimate: 20, needs: &[], is_awaited: true, nice: "15" },
+    Piece { part: Part::CoreosInstaller, estimate: 200, needs: &[], is_awaited: true, nice: "15" },
+    Piece { part: Part::Lab, estimate: 120, needs: &[], is_awaited: true, nice: "15" },
+    Piece {
+        part: Part::LabImage,
+        estimate: 150,
+        needs: &[Part::Packages, Part::CoreosInstaller, Part::Lab],
+        is_awaited: true,
+        nice: "15",
+    },
+    Piece { part: Part::Programs, estimate: 150, needs: &[Part::Lab], is_awaited: true, nice: "15" },
+    Piece { part: Part::HostProgram, estimate: 300, needs: &[], is_awaited: true, nice: "19" },
+    Piece { part: Part::Kubernetes, estimate: 500, needs: &[], is_awaited: false, nice: "0" },
+];
 
 /// The program for hosts is the one that ships but for this: to optimise it as a whole takes six minutes of every processor.
 const QUICKLY: [(&str, &str); 2] =
     [("CARGO_PROFILE_HOST_LTO", "off"), ("CARGO_PROFILE_HOST_CODEGEN_UNITS", "16")];
 
-/// Parts that are made one after the other.
-struct Queue {
-    parts: VecDeque<(Part, u64)>,
+/// A piece that is not there yet.
+struct Task {
+    piece: &'static Piece,
+    estimate: Duration,
     running: Option<Running>,
-    /// Whether machines can't start without these parts.
-    is_awaited: bool,
-    nice: &'static str,
 }
 
 struct Running {
-    part: Part,
-    estimate: Duration,
     child: Child,
     since: Instant,
     log: PathBuf,
 }
 
+/// What may be built.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum May {
+    /// Nothing: what is shown first is being built.
+    Nothing,
+    /// What does not have the web UI in it.
+    WithoutUi,
+    Everything,
+}
+
 /// Everything that is being made.
 pub struct Background {
-    queues: Vec<Queue>,
-    /// Whether what is shown first is built, so that more may be.
-    may_build: bool,
+    tasks: Vec<Task>,
+    may_build: May,
     failed: Option<String>,
     /// What has happened and was not told yet.
     news: Vec<String>,
@@ -69,40 +94,42 @@ pub struct Background {
 impl Background {
     /// Makes nothing.
     pub fn none() -> Self {
-        Self { queues: Vec::new(), may_build: false, failed: None, news: Vec::new(), told: Instant::now() }
+        Self {
+            tasks: Vec::new(),
+            may_build: May::Nothing,
+            failed: None,
+            news: Vec::new(),
+            told: Instant::now(),
+        }
     }
 
     /// Begins with what needs no processors.
-    pub fn start() -> Result<Self> {
-        let queue = |parts: &[(Part, u64)], is_awaited, nice| Queue {
-            parts: parts.iter().copied().collect(),
-            running: None,
-            is_awaited,
-            nice,
-        };
-        let mut background = Self {
-            queues: vec![queue(MACHINES, true, "15"), queue(HOSTS, true, "15"), queue(LATER, false, "0")],
-            ..Self::none()
-        };
+    pub fn start() -> Self {
+        // Programs are never older than their sources, the image never older than its recipe: their builds find that out.
+        let is_judged =
+            |part| !matches!(part, Part::Lab | Part::Programs | Part::HostProgram | Part::LabImage);
+        let missing = PIECES.iter().filter(|piece| !(is_judged(piece.part) && piece.part.is_there()));
+        let tasks =
+            missing.map(|piece| Task { piece, estimate: Duration::from_secs(piece.estimate), running: None });
+        let mut background = Self { tasks: tasks.collect(), ..Self::none() };
         if !is_root() {
             background.fail(&anyhow!("they need root, for a network of their own"));
         }
-        background.queues.iter_mut().for_each(Queue::leave_out_what_is_there);
         background.advance(true);
-        Ok(background)
+        background
     }
 
     /// Builds may begin; what is there needs none.
-    pub fn may_build(&mut self) {
-        self.may_build = true;
-        for queue in &mut self.queues {
-            queue.parts.retain(|(part, _)| *part != Part::LabImage || !part.is_there());
-            for (part, estimate) in &mut queue.parts {
-                if part.is_there() {
-                    *estimate = (*estimate).min(UP_TO_DATE);
+    pub fn may_build(&mut self, what: May) {
+        if self.may_build == May::Nothing {
+            self.tasks.retain(|task| task.piece.part != Part::LabImage || !task.piece.part.is_there());
+            for task in &mut self.tasks {
+                if task.piece.part.is_there() {
+                    task.estimate = task.estimate.min(UP_TO_DATE);
                 }
             }
         }
+        self.may_build = what;
         self.advance(false);
     }
 
@@ -113,14 +140,22 @@ impl Background {
 
     /// Whether machines can start, or never will.
     fn is_ready(&self) -> bool {
-        self.failed.is_some() || self.awaited().all(|queue| queue.running.is_none() && queue.parts.is_empty())
+        self.failed.is_some() || !self.tasks.iter().any(|task| task.piece.is_awaited)
     }
 
+    /// How long it will take until machines can start, by the estimates.
     fn left(&self) -> Duration {
-        self.awaited().map(Queue::left).max().unwrap_or_default()
+        let awaited = self.tasks.iter().filter(|task| task.piece.is_awaited);
+        awaited.map(|task| self.left_of(task)).max().unwrap_or_default()
     }
 
-    /// Waits until machines can start, or never will: whether they can. Each part has a limit, so this ends.
+    /// How long one will take, with what it waits for.
+    fn left_of(&self, task: &Task) -> Duration {
+        let needed = self.tasks.iter().filter(|other| task.piece.needs.contains(&other.piece.part));
+        task.left() + needed.map(|other| self.left_of(other)).max().unwrap_or_default()
+    }
+
+    /// Waits until machines can start, or never will: whether they can. Each piece has a limit, so this ends.
     pub fn await_machines(&mut self) -> bool {
         while !self.is_ready() {
             std::thread::sleep(POLL_INTERVAL);
@@ -133,15 +168,14 @@ impl Background {
 
     /// Waits until the programs are built as a whole, or will not be.
     pub fn await_programs(&mut self) {
-        let is_due = |(part, _): &(Part, u64)| *part == Part::Programs;
-        let is_built_by = |queue: &Queue| {
-            queue.running.as_ref().is_some_and(|running| running.part == Part::Programs)
-                || queue.parts.iter().any(is_due)
-        };
-        while self.queues.iter().any(is_built_by) {
+        while self.is_unmade(Part::Programs) {
             std::thread::sleep(POLL_INTERVAL);
             self.advance(true);
         }
+    }
+
+    fn is_unmade(&self, part: Part) -> bool {
+        self.tasks.iter().any(|task| task.piece.part == part)
     }
 
     /// Why machines can't start.
@@ -151,10 +185,8 @@ impl Background {
 
     /// Goes on with what has come to its end; tells now and then how far everything is, when the screen is free for it.
     pub fn advance(&mut self, tell: bool) {
-        for number in 0..self.queues.len() {
-            if let Err(error) = self.advance_queue(number) {
-                self.fail(&error);
-            }
+        if let Err(error) = self.end_tasks().and_then(|()| self.begin_tasks()) {
+            self.fail(&error);
         }
         if tell {
             self.news.drain(..).for_each(|line| print_line(&line));
@@ -165,53 +197,57 @@ impl Background {
         }
     }
 
-    fn advance_queue(&mut self, number: usize) -> Result<()> {
-        let is_ready = self.is_ready();
-        let Some(queue) = self.queues.get_mut(number) else { return Ok(()) };
-        if let Some(mut running) = queue.running.take() {
-            let took = running.since.elapsed();
-            match running.child.try_wait()? {
-                Some(status) if status.success() => {
-                    self.news.push(format!("{} made, in {:.0} s", running.part.name(), took.as_secs_f64()));
+    /// Takes out what has been made.
+    fn end_tasks(&mut self) -> Result<()> {
+        let mut unmade = Vec::new();
+        for mut task in std::mem::take(&mut self.tasks) {
+            match task.took()? {
+                Some(took) => {
+                    self.news.push(format!(
+                        "{} made, in {:.0} s",
+                        task.piece.part.name(),
+                        took.as_secs_f64()
+                    ));
                 }
-                Some(status) => return Err(running.failure(&status.to_string())),
-                None if took >= LIMIT => {
-                    let _ = running.child.kill();
-                    let _ = running.child.wait();
-                    return Err(running.failure(&format!("not made within {:.0} min", minutes(LIMIT))));
-                }
-                None => {
-                    queue.running = Some(running);
-                    return Ok(());
-                }
+                None => unmade.push(task),
             }
         }
-        if let Some((part, _)) = queue.parts.front() {
+        self.tasks = unmade;
+        Ok(())
+    }
+
+    /// Begins with all that may be made.
+    fn begin_tasks(&mut self) -> Result<()> {
+        let is_ready = self.is_ready();
+        let unmade: Vec<_> = self.tasks.iter().map(|task| task.piece.part).collect();
+        for task in &mut self.tasks {
+            let Piece { part, needs, is_awaited, .. } = task.piece;
             // What is shown first waits for the first build, so that nothing else is built beside it.
-            if (queue.is_awaited || is_ready) && (*part == Part::Packages || self.may_build) {
-                queue.begin()?;
+            let may = self.may_build
+                >= match part {
+                    Part::Packages => May::Nothing,
+                    Part::Programs => May::Everything,
+                    _ => May::WithoutUi,
+                };
+            if may && (*is_awaited || is_ready) && !needs.iter().any(|need| unmade.contains(need)) {
+                task.begin()?;
             }
         }
         Ok(())
     }
 
-    /// Ends everything: without one part the others are of no use here.
+    /// Ends everything: without one piece the others are of no use here.
     fn fail(&mut self, error: &Error) {
         self.news.push(format!("NO VIRTUAL MACHINES: {error:#}"));
-        self.queues.clear();
+        self.tasks.clear();
         self.failed = Some(format!("{error:#}"));
     }
 
-    fn awaited(&self) -> impl Iterator<Item = &Queue> {
-        self.queues.iter().filter(|queue| queue.is_awaited)
-    }
-
     fn print_progress(&self) {
-        let running: Vec<_> = self.queues.iter().filter_map(|queue| queue.running.as_ref()).collect();
-        if running.is_empty() {
+        let parts: Vec<_> = self.tasks.iter().filter_map(Task::progress).collect();
+        if parts.is_empty() {
             return;
         }
-        let parts: Vec<_> = running.iter().map(|running| running.progress()).collect();
         let left = self.left();
         let machines = if left.is_zero() {
             "virtual machines don't wait for it".to_owned()
@@ -222,15 +258,12 @@ impl Background {
     }
 }
 
-impl Queue {
-    fn leave_out_what_is_there(&mut self) {
-        // Programs are never older than their sources, the image never older than its recipe: their builds find that out.
-        let is_judged = |part: &Part| !matches!(part, Part::Programs | Part::HostProgram | Part::LabImage);
-        self.parts.retain(|(part, _)| !(is_judged(part) && part.is_there()));
-    }
-
+impl Task {
     fn begin(&mut self) -> Result<()> {
-        let Some((part, estimate)) = self.parts.pop_front() else { return Ok(()) };
+        if self.running.is_some() {
+            return Ok(());
+        }
+        let part = self.piece.part;
         let value = part.to_possible_value().context("a part has no name")?;
         let log = match part {
             // Whoever waits for it in the lab looks for it there.
@@ -239,46 +272,52 @@ impl Queue {
         };
         let told = File::create(&log).with_context(|| format!("can't write {}", log.display()))?;
         let own = std::env::current_exe()?;
-        let mut command = at_low_priority(self.nice, own);
+        let mut command = at_low_priority(self.piece.nice, own);
         if part == Part::HostProgram {
             command.envs(QUICKLY);
         }
         command.args(["setup", value.get_name()]).stdin(Stdio::null()).stdout(told.try_clone()?).stderr(told);
         let child = command.spawn().with_context(|| format!("can't start to make: {}", part.name()))?;
-        let estimate = Duration::from_secs(estimate);
-        self.running = Some(Running { part, estimate, child, since: Instant::now(), log });
+        self.running = Some(Running { child, since: Instant::now(), log });
         Ok(())
     }
 
-    /// How long it will take until all of it is made, by the estimates.
-    fn left(&self) -> Duration {
-        let running = self.running.as_ref().map_or(Duration::ZERO, Running::left);
-        running + self.parts.iter().map(|(_, estimate)| Duration::from_secs(*estimate)).sum::<Duration>()
+    /// How long it took, once it is made; an error if it can't be.
+    fn took(&mut self) -> Result<Option<Duration>> {
+        let Some(running) = &mut self.running else { return Ok(None) };
+        let took = running.since.elapsed();
+        let why = match running.child.try_wait()? {
+            Some(status) if status.success() => return Ok(Some(took)),
+            Some(status) => status.to_string(),
+            None if took >= LIMIT => format!("not made within {:.0} min", minutes(LIMIT)),
+            None => return Ok(None),
+        };
+        Err(anyhow!("{} failed ({why})\n{}", self.piece.part.name(), tail(&running.log)))
     }
-}
 
-impl Drop for Queue {
-    fn drop(&mut self) {
-        if let Some(running) = &mut self.running {
-            let _ = running.child.kill();
-            let _ = running.child.wait();
-        }
-    }
-}
-
-impl Running {
     /// What is late is not ready at once.
     fn left(&self) -> Duration {
-        self.estimate.saturating_sub(self.since.elapsed()).max(Duration::from_secs(10))
+        match &self.running {
+            Some(running) => {
+                self.estimate.saturating_sub(running.since.elapsed()).max(Duration::from_secs(10))
+            }
+            None => self.estimate,
+        }
     }
 
-    fn progress(&self) -> String {
-        let (since, estimate) = (self.since.elapsed().as_secs(), self.estimate.as_secs());
-        format!("{} ({since} s, usually {estimate}; {})", self.part.name(), self.log.display())
+    /// How far it is, if it is being made.
+    fn progress(&self) -> Option<String> {
+        let Running { since, log, .. } = self.running.as_ref()?;
+        let (since, estimate) = (since.elapsed().as_secs(), self.estimate.as_secs());
+        Some(format!("{} ({since} s, usually {estimate}; {})", self.piece.part.name(), log.display()))
     }
+}
 
-    fn failure(&self, why: &str) -> Error {
-        anyhow!("{} failed ({why})\n{}", self.part.name(), tail(&self.log))
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Nothing happens to one that has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

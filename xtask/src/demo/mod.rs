@@ -16,7 +16,7 @@ use assisted_lab_tools::wait::child::finish;
 use clap::Args;
 
 use crate::run::{LEAN, LEAN_PROGRAMS, build, target_dir};
-use background::Background;
+use background::{Background, May};
 use simulated::Simulated;
 use web_ui::WebUi;
 
@@ -45,34 +45,33 @@ impl Demo {
             std::fs::remove_dir_all(&dir).with_context(|| format!("can't empty {}", dir.display()))?;
         }
         std::fs::create_dir_all(&dir)?;
-        let background = if self.simulated { Background::none() } else { Background::start()? };
+        let background = if self.simulated { Background::none() } else { Background::start() };
         let background = RefCell::new(background);
         // The first time, an installation is shown while the rest is being built. What knows Kubernetes and machines takes a good part of
         // the build, and nothing that is shown first needs it, nor the web UI.
         let is_first = !programs.join("assisted-host").exists();
         let web_ui = WebUi::begin(&dir);
+        let mut begun = None;
         if is_first {
             let lean = &mut build(&LEAN_PROGRAMS);
             first_build(&background, lean.arg(LEAN), "the service, and what simulates hosts")?;
+            background.borrow_mut().may_build(May::WithoutUi);
+            begun = Some(Simulated::begin(&programs, &dir, self.once, &background)?);
         }
         if let Err(error) = web_ui.and_then(|web_ui| web_ui.end(&background)) {
             println!("The web UI is left out: {error:#}");
         }
-        let begun = if is_first {
-            background.borrow_mut().may_build();
-            let begun = Simulated::begin(&programs, &dir, self.once, &background)?;
+        if is_first {
+            background.borrow_mut().may_build(May::Everything);
             background.borrow_mut().await_programs();
-            Some(begun)
-        } else {
-            None
-        };
+        }
         let all = &mut build(&["assisted", "assisted-lab", "assisted-host"]);
         first_build(&background, all, "the service with all that it can, the lab, the program for hosts")?;
         if self.simulated {
             let shown = Simulated::show(begun, &programs, &dir, self.once, &background)?;
             return if self.once { Ok(()) } else { shown.wait() };
         }
-        background.borrow_mut().may_build();
+        background.borrow_mut().may_build(May::Everything);
         let is_soon = !background.borrow().takes_long();
         if !(is_soon && background.borrow_mut().await_machines()) {
             println!("\n=== The same on simulated hosts, until virtual machines can start");
