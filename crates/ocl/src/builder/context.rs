@@ -2,6 +2,7 @@
 //! (ocl-day1 §B5.3).
 
 use std::io;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -75,6 +76,16 @@ pub(crate) fn authorities(machine: &Machine) -> io::Result<Option<Vec<u8>>> {
     TRUST.iter().find(|path| machine.exists(path)).map(|path| machine.read(path)).transpose()
 }
 
+/// Has the programs of a bootstrap host trust those authorities: they came onto a running system, where nothing takes them over by itself.
+/// A node's are taken over when it starts.
+pub(crate) async fn trust(machine: &Machine) -> Result<(), String> {
+    const LIMIT: Duration = Duration::from_secs(120);
+    if !machine.exists(TRUST[0]) {
+        return Ok(());
+    }
+    machine.run(LIMIT, "update-ca-trust", &[] as &[&str]).await.map(drop)
+}
+
 /// The user's folders, as arguments that let each step of a build see them.
 pub(crate) fn volumes(machine: &Machine) -> Vec<String> {
     const TARGETS: [&str; 3] = ["/etc/pki/entitlement", "/etc/pki/rpm-gpg", "/etc/yum.repos.d"];
@@ -105,6 +116,22 @@ mod tests {
         assert_eq!(paths, ["/etc/kubernetes/kubelet.conf", "/etc/x", "/etc/kubernetes/unknown"]);
         assert_eq!(left_out.len(), 5);
         assert_eq!(without_secrets(json!({})).0, json!({}));
+    }
+
+    #[tokio::test]
+    async fn programs_of_a_bootstrap_host_trust_what_its_cluster_trusts() {
+        let dir = tempfile::tempdir().unwrap();
+        let machine = Machine::at(dir.path(), Tools::at(dir.path().join("bin")));
+        machine.write(TRUST[1], 0o644, "pem").unwrap();
+        assert_eq!(trust(&machine).await, Ok(()), "a node's programs are not told again");
+        machine.write(TRUST[0], 0o644, "pem").unwrap();
+        let told = dir.path().join("told");
+        let script = format!("#!/bin/sh\necho $# > {}\n", told.display());
+        machine.write("/bin/update-ca-trust", 0o755, script).unwrap();
+        assert_eq!(trust(&machine).await, Ok(()));
+        assert_eq!(std::fs::read_to_string(told).unwrap(), "0\n");
+        machine.write("/bin/update-ca-trust", 0o755, "#!/bin/sh\necho full >&2; exit 1\n").unwrap();
+        assert_eq!(trust(&machine).await, Err("update-ca-trust failed with exit status 1: full".to_owned()));
     }
 
     #[test]

@@ -133,6 +133,10 @@ impl Build<'_> {
     }
 
     async fn go_on(&self) -> Result<(), Failed> {
+        // What follows says which registry is not trusted, if one is not.
+        if let Err(error) = context::trust(self.machine).await {
+            tracing::warn!(%error, "programs of this host don't trust the authorities that the cluster trusts");
+        }
         self.stand_up_again().await?;
         while let Some((pool, state)) = self.next() {
             self.pass(pool, state).await?;

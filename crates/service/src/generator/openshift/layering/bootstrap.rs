@@ -10,12 +10,11 @@ use assisted_wire::on_cluster_layering::{BuildLocation, Pool};
 use serde_json::{Value, json};
 
 use super::extract::UserInput;
-use super::registry::{ANCHOR, Embedded};
+use super::registry::Embedded;
 use super::{LayeringError, Plan, hook};
 use crate::generator::openshift::cluster_input::ClusterInput;
 
 const LAUNCHER: &str = include_str!("scripts/ocl-bootstrap");
-const UPDATE_TRUST: &str = "ocl-trust.service";
 /// Where the temporary control plane takes objects from that the cluster gets.
 const MANIFESTS: &str = "/opt/openshift/manifests";
 
@@ -44,13 +43,10 @@ impl Bootstrap<'_> {
             tree.put(NewFile { path: &path, mode, overwrite: true, source })?;
         }
         let drop_in = format!("[Unit]\nConditionPathExists=!{}\n", paths::FAILED);
-        let mut units = vec![
+        let units = [
             json!({"name": paths::STATUS_UNIT, "enabled": true, "contents": status_unit()}),
             json!({"name": "bootkube.service", "dropins": [{"name": paths::BOOTKUBE_DROP_IN, "contents": drop_in}]}),
         ];
-        units.extend(
-            self.embedded.map(|_| json!({"name": UPDATE_TRUST, "enabled": true, "contents": trust_unit()})),
-        );
         let over = json!({"ignition": {"version": tree.version()}, "systemd": {"units": units}});
         Ok(tree.overlay(&over.to_string())?)
     }
@@ -239,14 +235,6 @@ fn status_unit() -> String {
     )
 }
 
-fn trust_unit() -> String {
-    format!(
-        "[Unit]\nDescription=Trusts the registry of this cluster's node images\nBefore=bootkube.service\n\
-         ConditionPathExists={ANCHOR}\n\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/usr/bin/update-ca-trust\n\n\
-         [Install]\nWantedBy=multi-user.target\n"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -333,12 +321,7 @@ mod tests {
             "the embedded registry's credentials are in the secret"
         );
         let text = String::from_utf8(tree.write()).unwrap();
-        for unit in [
-            "ocl-status.service",
-            "ocl-trust.service",
-            "10-ocl.conf",
-            "ConditionPathExists=!/opt/openshift/ocl/failed",
-        ] {
+        for unit in ["ocl-status.service", "10-ocl.conf", "ConditionPathExists=!/opt/openshift/ocl/failed"] {
             assert!(text.contains(unit), "{unit}");
         }
         let launcher = String::from_utf8(tree.content(paths::LAUNCHER).unwrap()).unwrap();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::credentials::Credentials;
 
 /// Where certificates of authorities are that a system trusts.
-pub(super) const ANCHOR: &str = "/etc/pki/ca-trust/source/anchors/ocl-registry-ca.crt";
+const ANCHOR: &str = "/etc/pki/ca-trust/source/anchors/ocl-registry-ca.crt";
 /// Where the registry's images are found.
 pub(super) const REGISTRIES: &str = "/etc/containers/registries.conf.d/50-ocl-registry.conf";
 const START: &str = "/usr/local/bin/ocl-registry-start";
