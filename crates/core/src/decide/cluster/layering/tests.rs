@@ -8,8 +8,10 @@ use serde_json::json;
 
 use super::*;
 use crate::decide::cluster::lost_builds::{SILENCE, give_up, silent_until};
+use crate::decide::measure;
 use crate::layering::tests::{enabled, external, layered, objects};
 use crate::model::deadline;
+use crate::model::measurement::{ImageBuildEnded, Measured};
 
 fn installing(layering: &Value) -> Facts {
     let mut facts = layered(layering, &objects());
@@ -163,6 +165,40 @@ fn events_of_each_pool_have_what_programs_read() {
         let expected = json!({"pool": pool, "attempt": 2, "image": image, "duration_seconds": 90});
         assert_eq!(event.props, Some(expected));
         assert!(event.message.contains(&format!("of pool {pool} was built in 90 seconds: {image}")));
+    }
+}
+
+#[test]
+fn builds_of_each_pool_are_measured() {
+    let of_workers = IMAGE.replace("os-image-master", "os-image-worker");
+    for (pool, location, image) in
+        [("master", "bootstrap", IMAGE), ("worker", "control-plane", of_workers.as_str())]
+    {
+        let facts = installing(&enabled());
+        let measured = |facts: &Facts, value: &Value| {
+            let mut whole = json!({"pool": pool, "location": location});
+            whole.as_object_mut().unwrap().extend(value.as_object().unwrap().clone());
+            let decision = report(facts, pool, build(&whole)).unwrap();
+            let (before, after) = (facts.cluster.as_ref().unwrap(), decision.cluster.unwrap());
+            let all = measure::of_cluster(Some(before), &after, &decision.events, facts.now);
+            (
+                Facts { cluster: Some(after), ..facts.clone() },
+                all.into_iter().map(|one| one.what).collect::<Vec<_>>(),
+            )
+        };
+        let begun = Measured::ImageBuildBegun { pool, location };
+        let ended = |result, code, bytes| {
+            Measured::ImageBuildEnded(ImageBuildEnded { pool, location, result, seconds: 90.0, code, bytes })
+        };
+        let (facts, first) = measured(&facts, &json!({}));
+        assert_eq!(first, std::slice::from_ref(&begun));
+        let (facts, again) = measured(&facts, &json!({"attempt": 2}));
+        assert_eq!(again, [begun]);
+        let later = Facts { now: facts.now + SignedDuration::from_secs(90), ..facts };
+        let ready = json!({"attempt": 2, "state": "ready", "image": image, "image_bytes": 1_000_000});
+        assert_eq!(measured(&later, &ready).1, [ended("ready", None, Some(1_000_000))]);
+        let failed = json!({"attempt": 2, "state": "failed", "error_code": "push", "error": "refused"});
+        assert_eq!(measured(&later, &failed).1, [ended("failed", Some("push"), None)]);
     }
 }
 
