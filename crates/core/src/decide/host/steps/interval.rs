@@ -16,6 +16,9 @@ use crate::model::facts::{Facts, HostFacts};
 const SHORTEST: i64 = 1;
 /// So many hosts of a cluster poll in a second, at most, while something is expected of them.
 const POLLS_PER_SECOND: i64 = 4;
+/// The interval of a host without a cluster, seconds: nothing tells how many others come with it, and as many as an infra-env takes must not be
+/// more than a replica holds.
+const UNBOUND: i64 = 5;
 
 /// Minutes for which something is expected of a host that was discovered, or whose cluster changed.
 const DISCOVERY: i64 = 5;
@@ -40,10 +43,11 @@ pub(super) fn prompt(facts: &Facts, host: &HostFacts, quiet_seconds: i64) -> Opt
     let fields = &host.record.host;
     let minutes = expected_minutes(fields.status)?;
     let cluster = facts.cluster.as_ref().map(|record| record.cluster.status_updated_at);
+    let shortest = if cluster.is_some() { SHORTEST } else { UNBOUND };
     let changes = [fields.status_updated_at, fields.registered_at].into_iter().chain(cluster);
     let until = changes.max()?.0 + Duration::from_secs(u64::try_from(minutes * 60).ok()?);
     let hosts = i64::try_from(facts.hosts.len()).unwrap_or(i64::MAX);
-    let seconds = (hosts.saturating_add(POLLS_PER_SECOND - 1) / POLLS_PER_SECOND).max(SHORTEST);
+    let seconds = (hosts.saturating_add(POLLS_PER_SECOND - 1) / POLLS_PER_SECOND).max(shortest);
     (seconds < quiet_seconds).then_some(Prompt { seconds, until })
 }
 
@@ -113,6 +117,14 @@ mod tests {
         facts.hosts[0].record.host.status_updated_at = (now() - Duration::from_secs(3600)).into();
         facts.cluster.as_mut().unwrap().cluster.status_updated_at = now().into();
         assert!(!prompt(&facts, &facts.hosts[0], 60).unwrap().is_over(at(4)));
+    }
+
+    #[test]
+    fn hosts_without_a_cluster_poll_as_if_they_were_many() {
+        let mut facts = host_in(KnownUnbound, C::Ready);
+        facts.cluster = None;
+        facts.hosts[0].record.host.status_updated_at = now().into();
+        assert_eq!(prompt(&facts, &facts.hosts[0], 60).map(|prompt| prompt.seconds), Some(UNBOUND));
     }
 
     #[test]
