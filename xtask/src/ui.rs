@@ -33,15 +33,20 @@ pub fn run() -> Result<()> {
         print_line(&format!("--- the web UI in {} is that of these sources", dist.display()));
         return Ok(());
     }
-    // Whatever happens on the way, what is half built is not taken for whole.
-    drop(fs::remove_file(&stamp));
+    // Whatever happens on the way, what is half built is embedded nowhere: it takes its place once it is whole.
+    let unfinished = dist.with_extension("unfinished");
     let npm = |script: &str| {
         let mut command = tied("npm");
-        command.args(["run", "--silent", script]).current_dir(&ui).env("ASSISTED_UI_DIST", &dist);
+        command.args(["run", "--silent", script]).current_dir(&ui).env("ASSISTED_UI_DIST", &unfinished);
         command
     };
     step("types of the web UI", &mut npm("check"))?;
     step("web UI", &mut npm("build"))?;
+    drop(fs::remove_file(&stamp));
+    if dist.exists() {
+        fs::remove_dir_all(&dist).with_context(|| format!("can't remove {}", dist.display()))?;
+    }
+    fs::rename(&unfinished, &dist).with_context(|| format!("can't write {}", dist.display()))?;
     fs::write(&stamp, wanted).with_context(|| format!("can't write {}", stamp.display()))?;
     let size = compressed(&dist)?;
     let verdict = if hold_size(size).is_ok() { "held" } else { "MISSED" };

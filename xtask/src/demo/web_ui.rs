@@ -14,8 +14,8 @@ use super::background::Background;
 use crate::run::{at_low_priority, tail};
 use crate::ui;
 
-/// How long it may take, with packages to be fetched.
-const LIMIT: Duration = Duration::from_secs(20 * 60);
+/// How long it is waited for, with packages to be fetched: machines wait for it, too, and can do without.
+const LIMIT: Duration = Duration::from_secs(5 * 60);
 
 /// `cargo xtask ui`, running.
 pub struct WebUi {
