@@ -16,6 +16,8 @@ use crate::setup::Part;
 
 /// Between two looks at what is being made.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// How long the build of Kubernetes may take to begin.
+const BEGINS: Duration = Duration::from_secs(20);
 /// Between two lines about progress.
 const TELL: Duration = Duration::from_secs(30);
 /// How long one piece may take.
@@ -40,12 +42,19 @@ struct Piece {
 
 const PIECES: [Piece; 7] = [
     Piece { part: Part::Packages, estimate: 20, needs: &[], is_awaited: true, nice: "15" },
-    Piece { part: Part::CoreosInstaller, estimate: 200, needs: &[], is_awaited: true, nice: "15" },
+    Piece {
+        part: Part::CoreosInstaller,
+        estimate: 200,
+        // Libraries are among them.
+        needs: &[Part::Packages],
+        is_awaited: true,
+        nice: "15",
+    },
     Piece { part: Part::Lab, estimate: 120, needs: &[], is_awaited: true, nice: "15" },
     Piece {
         part: Part::LabImage,
         estimate: 150,
-        needs: &[Part::Packages, Part::CoreosInstaller, Part::Lab],
+        needs: &[Part::CoreosInstaller, Part::Lab],
         is_awaited: true,
         nice: "15",
     },
@@ -57,6 +66,20 @@ const PIECES: [Piece; 7] = [
 /// The program for hosts is the one that ships but for this: to optimise it as a whole takes six minutes of every processor.
 const QUICKLY: [(&str, &str); 2] =
     [("CARGO_PROFILE_HOST_LTO", "off"), ("CARGO_PROFILE_HOST_CODEGEN_UNITS", "16")];
+
+impl Piece {
+    /// Whether it may be begun, when machines can start or not, and these are not there yet.
+    fn may_begin(&self, may_build: May, is_ready: bool, unmade: &[Part]) -> bool {
+        // What is shown first waits for the first build, so that nothing else is built beside it.
+        let least = match self.part {
+            Part::Packages => May::Nothing,
+            Part::Programs => May::Everything,
+            _ => May::WithoutUi,
+        };
+        let has_needs = !self.needs.iter().any(|need| unmade.contains(need));
+        may_build >= least && has_needs && (self.is_awaited || is_ready)
+    }
+}
 
 /// A piece that is not there yet.
 struct Task {
@@ -161,8 +184,13 @@ impl Background {
             std::thread::sleep(POLL_INTERVAL);
             self.advance(true);
         }
-        // Also begins with what machines don't wait for.
+        // Also begins with what machines don't wait for. The lab, which comes next, looks for whoever builds that.
         self.advance(true);
+        let begun = Instant::now();
+        while self.is_unmade(Part::Kubernetes) && !kubernetes::is_being_built() && begun.elapsed() < BEGINS {
+            std::thread::sleep(POLL_INTERVAL);
+            self.advance(true);
+        }
         self.failed.is_none()
     }
 
@@ -221,15 +249,7 @@ impl Background {
         let is_ready = self.is_ready();
         let unmade: Vec<_> = self.tasks.iter().map(|task| task.piece.part).collect();
         for task in &mut self.tasks {
-            let Piece { part, needs, is_awaited, .. } = task.piece;
-            // What is shown first waits for the first build, so that nothing else is built beside it.
-            let may = self.may_build
-                >= match part {
-                    Part::Packages => May::Nothing,
-                    Part::Programs => May::Everything,
-                    _ => May::WithoutUi,
-                };
-            if may && (*is_awaited || is_ready) && !needs.iter().any(|need| unmade.contains(need)) {
+            if task.piece.may_begin(self.may_build, is_ready, &unmade) {
                 task.begin()?;
             }
         }
@@ -327,4 +347,55 @@ fn print_line(line: &str) {
 
 fn minutes(time: Duration) -> f64 {
     time.as_secs_f64() / 60.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is begun when everything that may be begun is made at once, round by round.
+    fn rounds(may_build: May) -> Vec<Vec<Part>> {
+        let mut unmade: Vec<Part> = PIECES.iter().map(|piece| piece.part).collect();
+        let mut rounds = Vec::new();
+        loop {
+            let is_ready = !PIECES.iter().any(|piece| piece.is_awaited && unmade.contains(&piece.part));
+            let may = |piece: &&Piece| {
+                unmade.contains(&piece.part) && piece.may_begin(may_build, is_ready, &unmade)
+            };
+            let begun: Vec<_> = PIECES.iter().filter(may).map(|piece| piece.part).collect();
+            if begun.is_empty() {
+                return rounds;
+            }
+            unmade.retain(|part| !begun.contains(part));
+            rounds.push(begun);
+        }
+    }
+
+    #[test]
+    fn pieces_are_made_as_soon_as_what_they_need_is_there() {
+        use Part::{CoreosInstaller, HostProgram, Kubernetes, Lab, LabImage, Packages, Programs};
+        assert_eq!(rounds(May::Nothing), [vec![Packages]]);
+        // Libraries of Debian's are there before what is linked with them; the web UI before what embeds it.
+        let first = vec![Packages, Lab, HostProgram];
+        assert_eq!(rounds(May::WithoutUi), [first.clone(), vec![CoreosInstaller], vec![LabImage]]);
+        let all = [first, vec![CoreosInstaller, Programs], vec![LabImage], vec![Kubernetes]];
+        assert_eq!(rounds(May::Everything), all);
+    }
+
+    #[test]
+    fn the_estimate_is_that_of_the_longest_way() {
+        let mut background = Background::none();
+        let task = |part| {
+            let piece = PIECES.iter().find(|piece| piece.part == part).unwrap();
+            Task { piece, estimate: Duration::from_secs(piece.estimate), running: None }
+        };
+        background.tasks =
+            [Part::CoreosInstaller, Part::Lab, Part::LabImage, Part::Kubernetes].map(task).into();
+        assert_eq!(background.left(), Duration::from_secs(200 + 150));
+        assert!(background.takes_long() && !background.is_ready());
+        background.tasks.retain(|task| task.piece.part == Part::Kubernetes);
+        assert!(background.is_ready() && !background.takes_long());
+        background.fail(&anyhow!("no room"));
+        assert!(background.tasks.is_empty() && background.failure() == Some("no room"));
+    }
 }

@@ -75,7 +75,7 @@ impl Demo {
         let is_soon = !background.borrow().takes_long();
         if !(is_soon && background.borrow_mut().await_machines()) {
             println!("\n=== The same on simulated hosts, until virtual machines can start");
-            let _service = Simulated::show(begun, &programs, &dir, self.once, &background)?;
+            let _service = Simulated::show(begun.take(), &programs, &dir, self.once, &background)?;
             background.borrow_mut().await_machines();
         }
         if let Some(why) = background.borrow().failure() {
@@ -83,6 +83,8 @@ impl Demo {
                 "no virtual machines: {why}\n`cargo xtask demo --simulated` shows what works without them, and nothing else"
             );
         }
+        // Nothing runs beside the lab, which this becomes.
+        drop(begun);
         self.install_machines(&programs, &target)
     }
 

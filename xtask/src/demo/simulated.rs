@@ -1,7 +1,7 @@
 //! What works without virtual machines: this machine is discovered, and clusters are installed on simulated hosts.
 
 use std::cell::RefCell;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -39,6 +39,8 @@ const OPENSHIFT: &str = "4.22";
 const START: Duration = Duration::from_secs(60);
 const JUDGED: Duration = Duration::from_secs(60);
 const COMMAND: Duration = Duration::from_secs(60);
+/// How long a program may take to end.
+const END: Duration = Duration::from_secs(30);
 /// How long an installation may take; a hurried one takes seconds.
 const INSTALLATION: Duration = Duration::from_secs(10 * 60);
 
@@ -49,8 +51,10 @@ const PULL_SECRET: &str = r#"{"auths":{"quay.io":{"auth":"ZGVtbzpkZW1v","email":
 struct Running(Child);
 
 impl Running {
+    /// What it tells comes behind what the log has from an earlier one.
     fn start(command: &mut Command, log: &Path) -> Result<Self> {
-        let told = File::create(log).with_context(|| format!("can't write {}", log.display()))?;
+        let told = OpenOptions::new().create(true).append(true).open(log);
+        let told = told.with_context(|| format!("can't write {}", log.display()))?;
         let child = command.stdin(Stdio::null()).stdout(told.try_clone()?).stderr(told).spawn()?;
         Ok(Self(child))
     }
@@ -60,7 +64,9 @@ impl Drop for Running {
     fn drop(&mut self) {
         // Ctrl-C reaches the whole group; this is for every other way out.
         let _ = Command::new("kill").arg(self.0.id().to_string()).status();
-        let _ = self.0.wait();
+        let mut wait = Wait::new("the end of what was shown", "what it tells in its log", END);
+        // After that time it is killed.
+        let _ = finish(&mut self.0, &mut wait, || {});
     }
 }
 
@@ -168,6 +174,7 @@ fn serve(
     background: &RefCell<Background>,
 ) -> Result<(Running, String)> {
     let log = dir.join("service.log");
+    let earlier = std::fs::read_to_string(&log).unwrap_or_default().len();
     let arguments = ["serve", "--listen", listen, "--generator", "simulation", "--data-dir"];
     let mut command = tied(programs.join("assisted"));
     let mut service = Running::start(command.args(arguments).arg(dir.join("data")), &log)
@@ -175,7 +182,8 @@ fn serve(
     let mut wait = Wait::new("the service", log.display(), START);
     loop {
         // A line names the address: the port was free for the service to choose.
-        let told = std::fs::read_to_string(&log)?;
+        let all = std::fs::read_to_string(&log)?;
+        let told = all.get(earlier..).unwrap_or_default();
         if let Some(line) = told.lines().find(|line| line.contains("listening on http://")) {
             let url = line.split_whitespace().find(|word| word.starts_with("http://")).unwrap_or_default();
             println!("{line}\nits log: {}", log.display());
