@@ -268,6 +268,45 @@ async fn without_images_nothing_is_different() {
 }
 
 #[tokio::test]
+async fn a_service_that_refuses_for_a_while_is_asked_again() {
+    let ready = state("Deploy", "Embedded", &[build("master", "ready", Some(IMAGE))]);
+    let service = service(site(HostRole::Master), ready, IMAGE).await;
+    service.told.lock().unwrap().refusals = vec![400, 401, 403, 409, 422, 429, 500, 503];
+    let machine = Machine::new();
+    install(&service, &machine, config(&service.url, HostRole::Master, 3)).await.unwrap();
+    let asked = machine.calls();
+    at(&asked, "ostree container image deploy ");
+    at(&asked, "skopeo copy --all ");
+}
+
+#[tokio::test]
+async fn a_service_that_never_tells_of_image_mode_ends_the_installation() {
+    let service = service(site(HostRole::Master), Value::Null, IMAGE).await;
+    service.told.lock().unwrap().refusals = vec![403; 1_000];
+    let machine = Machine::new();
+    let error = install(&service, &machine, config(&service.url, HostRole::Master, 3)).await.unwrap_err();
+    let begin = "OS image: deploy: the state of image mode could not be asked from the service: failed after 60 attempts, \
+                 last error: the service answers with status 403: ";
+    assert!(error.starts_with(begin) && error.contains("refused for a while"), "{error}");
+    assert_eq!(service.looks(), 60);
+    assert_eq!(service.reports().last(), Some(&format!("Failed / {error}")));
+    // The release's own system is not what this host was to boot.
+    assert!(!machine.calls().iter().any(|line| line.starts_with("coreos-installer")));
+}
+
+#[tokio::test]
+async fn a_service_that_knows_no_image_mode_is_asked_once() {
+    for status in [404, 405, 501] {
+        let service = Service::start(site(HostRole::Master)).await;
+        service.told.lock().unwrap().refusals = vec![status];
+        let machine = Machine::new();
+        install(&service, &machine, config(&service.url, HostRole::Master, 3)).await.unwrap();
+        assert_eq!(service.looks(), 1, "{status}");
+        assert!(!machine.calls().iter().any(|line| line.starts_with("ostree")), "{status}");
+    }
+}
+
+#[tokio::test]
 async fn a_host_that_is_added_later_gets_its_pools_image_as_well() {
     let off =
         json!({"enabled": false, "registry_type": "", "rollout": "", "status": "disabled", "adopted": false});
