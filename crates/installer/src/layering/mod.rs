@@ -122,12 +122,7 @@ impl<'a> Layered<'a> {
 
     async fn report_phase(&self, phase: HostPhase, info: &str) -> Result<(), LayeringError> {
         let Some(host_id) = self.config.host_id else { return Ok(()) };
-        let Some(state) = self.images.state().await? else { return Ok(()) };
-        let Some(build) = state.builds.into_iter().find(|build| build.pool == self.pool) else {
-            return Ok(());
-        };
-        let own = LayeringHost { host_id, phase, info: info.to_owned() };
-        self.images.report(build, vec![own]).await
+        self.images.report_host(self.pool, LayeringHost { host_id, phase, info: info.to_owned() }).await
     }
 
     /// Reports that the pool's image is not what this host boots first, of which users get an event. It is reported again until the service

@@ -133,6 +133,9 @@ async fn a_master_lays_the_image_and_keeps_a_copy() {
     let phases: Vec<_> = told.iter().map(|report| report["hosts"][0]["phase"].as_str().unwrap()).collect();
     assert_eq!(phases, ["deploying", "replicating", "done"]);
     assert_eq!(told[0]["hosts"][0]["host_id"], HOST);
+    // Of the build, its builder alone tells.
+    assert!(told.iter().all(|report| report.get("build").is_none()), "{told:#?}");
+    assert!(service.was_asked(&format!("PUT clusters/{CLUSTER}/on-cluster-layering/builds/master")));
 }
 
 /// Its list has no control plane that it could wait for: the service takes nothing else.
@@ -224,6 +227,7 @@ async fn an_image_that_cannot_be_laid_is_switched_to_where_it_can_be_had() {
         assert_eq!(done.is_ok(), ends_well, "{role} {registry}: {done:?}");
         let copies = machine.calls().iter().any(|line| line.starts_with("skopeo"));
         assert_eq!(copies, role == HostRole::Master);
+        assert!(service.was_asked(&format!("PUT clusters/{CLUSTER}/on-cluster-layering/builds/{role}")));
         // Users hear of it.
         let told = service.told.lock().unwrap().builds.clone();
         let reason = told.iter().find_map(|report| {
