@@ -89,8 +89,20 @@ impl Layering {
     /// # Errors
     /// When it isn't taken.
     pub async fn report(&self, build: LayeringBuild, hosts: Vec<LayeringHost>) -> Result<(), LayeringError> {
-        let request = self.client.put(format!("{}/builds/{}", self.base, build.pool));
-        self.ask(request.json(&LayeringReport { build, hosts })).await.map(drop)
+        self.put(build.pool, &LayeringReport { build: Some(build), hosts }).await
+    }
+
+    /// Reports what a host does about its pool's image; the build stays as it is known.
+    ///
+    /// # Errors
+    /// When it isn't taken.
+    pub async fn report_host(&self, pool: Pool, host: LayeringHost) -> Result<(), LayeringError> {
+        self.put(pool, &LayeringReport { build: None, hosts: vec![host] }).await
+    }
+
+    async fn put(&self, pool: Pool, report: &LayeringReport) -> Result<(), LayeringError> {
+        let request = self.client.put(format!("{}/builds/{pool}", self.base));
+        self.ask(request.json(report)).await.map(drop)
     }
 
     /// The user's MachineOSConfig of a pool, as text.

@@ -252,12 +252,14 @@ pub struct LayeringHost {
     pub info: String,
 }
 
-/// What a builder, or the controller, reports: the whole record of one pool, and what hosts do if that is known.
+/// What is reported of one pool: the whole record of its build by whoever builds, and what hosts do. A host reports without a build, which
+/// stays as it is known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "on-cluster-layering-report")]
 pub struct LayeringReport {
-    pub build: LayeringBuild,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<LayeringBuild>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<LayeringHost>,
 }

@@ -18,10 +18,11 @@ impl Client {
     pub async fn report_on_cluster_layering_build(
         &self,
         cluster_id: ClusterId,
+        pool: Pool,
         report: &LayeringReport,
     ) -> Result<(), Error> {
         let call = self.call(OperationId::ReportOnClusterLayeringBuild).path("cluster_id", cluster_id);
-        call.path("pool", report.build.pool).json(report).send_empty().await
+        call.path("pool", pool).json(report).send_empty().await
     }
 
     /// Sends an archive of the logs of a pool's build, which stays in place of an earlier one.

@@ -111,7 +111,7 @@ impl Installation {
             build[name] = value.clone();
         }
         let report = params(json!({"build": build}));
-        self.service.report_on_cluster_layering_build(self.id, &report).await.unwrap();
+        self.service.report_on_cluster_layering_build(self.id, pool, &report).await.unwrap();
     }
 
     async fn images(&self) -> LayeringState {

@@ -111,9 +111,9 @@ impl Parts<'_> {
     }
 
     async fn report(&self, build: Value) {
-        let build = serde_json::from_value(build).unwrap();
-        let report = LayeringReport { build, hosts: Vec::new() };
-        self.one.service.report_on_cluster_layering_build(self.one.id, &report).await.unwrap();
+        let build: LayeringBuild = serde_json::from_value(build).unwrap();
+        let (pool, report) = (build.pool, LayeringReport { build: Some(build), hosts: Vec::new() });
+        self.one.service.report_on_cluster_layering_build(self.one.id, pool, &report).await.unwrap();
     }
 
     /// The builder's Job, other than one that was there before.

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use assisted_ocl::builder::{Machine, Progress, pack_logs, remove_scratch, stop};
+use assisted_ocl::builder::{Machine, Progress, is_running, pack_logs, remove_scratch, stop};
 use assisted_ocl::paths;
 use assisted_wire::host::{HostRole, HostStage};
 use assisted_wire::on_cluster_layering::{BuildLocation, BuildState, LayeringBuild, Pool};
@@ -20,7 +20,7 @@ const DISK: &str = "/run/ocl/disk.json";
 const LOGS: &str = "/run/ocl";
 const LOGS_LIMIT: Duration = Duration::from_secs(60);
 const LOOK: u64 = 2;
-/// The service takes a builder that is silent for ten minutes for lost.
+/// How often a builder that has nothing new to tell is told of: the service takes one that is silent for ten minutes for lost.
 const ALIVE: Duration = Duration::from_secs(30);
 const PEERS: u64 = 10;
 
@@ -49,9 +49,11 @@ impl Layered<'_> {
         host.write(DISK, 0o600, json!({ "device": null }).to_string())
     }
 
-    /// Tells the service how far the builder is; never ends.
+    /// Tells the service how far the builder is; never ends. That it is as far as before is told only while it lives: one that died for
+    /// good is to be found by its silence.
     pub(crate) async fn forward(&self) -> std::convert::Infallible {
         let machine = machine(self.host);
+        let alive = self.config.intervals.of(ALIVE);
         // Each pool is silent or not by itself.
         let mut reported: Vec<(LayeringBuild, Instant)> = Vec::new();
         let mut sent: Vec<Pool> = Vec::new();
@@ -72,7 +74,8 @@ impl Layered<'_> {
                 record.host_id = self.config.host_id;
                 let known = reported.iter().find(|(known, _)| known.pool == record.pool);
                 let is_known = known.is_some_and(|(known, at)| {
-                    *known == record && (record.state.is_terminal() || at.elapsed() < ALIVE)
+                    let is_due = !record.state.is_terminal() && at.elapsed() >= alive;
+                    *known == record && !(is_due && is_running(&machine))
                 });
                 if is_known {
                     continue;

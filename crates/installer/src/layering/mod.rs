@@ -40,7 +40,7 @@ pub(crate) use trust::credentials_for;
 pub enum LayeringFailure {
     #[error("OS image: {code}: {message}")]
     Build { code: LayeringErrorCode, message: String },
-    #[error("OS image: deploy: whether this cluster has images of its own isn't known: {0}")]
+    #[error("OS image: deploy: the state of image mode could not be asked from the service: {0}")]
     Unknown(#[from] Exhausted<LayeringError>),
     #[error("OS image: deploy: pool {0} has no build")]
     NoBuild(Pool),
@@ -96,14 +96,8 @@ impl<'a> Layered<'a> {
         }
         let once = |last| Exhausted { attempts: 1, last };
         let images = client(config).map_err(once)?;
-        let look = async || match images.state().await {
-            // Services that know nothing of images refuse in ways of their own.
-            Err(LayeringError::Refused { status, message }) if (400..500).contains(&status) => {
-                info!(status, message, "the service tells nothing of images");
-                Ok(None)
-            }
-            state => state,
-        };
+        // A host that is refused for a moment must not be given the release's own system in place of its pool's image.
+        let look = async || images.state().await;
         let Some(state) = attempts(LOOKS, LOOK_PAUSE, config.intervals, look).await? else { return Ok(None) };
         let pool = if config.role == HostRole::Worker { Pool::Worker } else { Pool::Master };
         info!(%pool, registry = state.registry_type, rollout = state.rollout, "this host boots an image of its pool");
@@ -128,12 +122,7 @@ impl<'a> Layered<'a> {
 
     async fn report_phase(&self, phase: HostPhase, info: &str) -> Result<(), LayeringError> {
         let Some(host_id) = self.config.host_id else { return Ok(()) };
-        let Some(state) = self.images.state().await? else { return Ok(()) };
-        let Some(build) = state.builds.into_iter().find(|build| build.pool == self.pool) else {
-            return Ok(());
-        };
-        let own = LayeringHost { host_id, phase, info: info.to_owned() };
-        self.images.report(build, vec![own]).await
+        self.images.report_host(self.pool, LayeringHost { host_id, phase, info: info.to_owned() }).await
     }
 
     /// Reports that the pool's image is not what this host boots first, of which users get an event. It is reported again until the service

@@ -1,6 +1,8 @@
 //! Hosts whose first start is in an image that was built meanwhile.
 
+use std::fs::File;
 use std::io::Write;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 use assisted_installer::Config;
@@ -8,6 +10,7 @@ use assisted_wire::host::HostRole;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 
 use crate::flows::site;
@@ -32,6 +35,13 @@ fn build(pool: &str, state: &str, image: Option<&str>) -> Value {
 fn state(rollout: &str, registry: &str, builds: &[Value]) -> Value {
     json!({"enabled": true, "registry_type": registry, "registry_port": 22626, "rollout": rollout, "status": "building",
         "adopted": false, "builds": builds, "hosts": []})
+}
+
+fn failed() -> Value {
+    let mut failed = build("master", "failed", None);
+    failed["error"] = json!("no such package");
+    failed["error_code"] = json!("build-user");
+    state("Deploy", "Embedded", &[failed])
 }
 
 /// The host's own config, with what the machine config server would give it inside.
@@ -66,6 +76,15 @@ async fn service(site: Site, state: Value, image: &str) -> Service {
 async fn install(service: &Service, machine: &Machine, config: Config) -> Result<(), String> {
     let _ = service;
     machine.installer(config, LONGEST).run().await.map_err(|error| error.to_string())
+}
+
+async fn until(what: &str, come: impl Fn() -> bool) {
+    let waits = async {
+        while !come() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(LONGEST, waits).await.unwrap_or_else(|_| panic!("{what} never came"));
 }
 
 fn at(asked: &[String], begin: &str) -> usize {
@@ -133,6 +152,9 @@ async fn a_master_lays_the_image_and_keeps_a_copy() {
     let phases: Vec<_> = told.iter().map(|report| report["hosts"][0]["phase"].as_str().unwrap()).collect();
     assert_eq!(phases, ["deploying", "replicating", "done"]);
     assert_eq!(told[0]["hosts"][0]["host_id"], HOST);
+    // Of the build, its builder alone tells.
+    assert!(told.iter().all(|report| report.get("build").is_none()), "{told:#?}");
+    assert!(service.was_asked(&format!("PUT clusters/{CLUSTER}/on-cluster-layering/builds/master")));
 }
 
 /// Its list has no control plane that it could wait for: the service takes nothing else.
@@ -179,16 +201,8 @@ async fn a_master_waits_and_fails_with_the_build() {
         let is_waiting = |told: &String| {
             told.starts_with("Writing image to disk / Waiting for the OS image of pool master")
         };
-        let reported = async {
-            while !service.reports().iter().any(is_waiting) {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        tokio::time::timeout(LONGEST, reported).await.expect("it never waits for the image");
-        let mut failed = build("master", "failed", None);
-        failed["error"] = json!("no such package");
-        failed["error_code"] = json!("build-user");
-        told.lock().unwrap().layering = state("Deploy", "Embedded", &[failed]);
+        until("the wait for the image", || service.reports().iter().any(is_waiting)).await;
+        told.lock().unwrap().layering = failed();
     };
     let machine = Machine::new();
     let config = config(&service.url, HostRole::Master, 3);
@@ -224,6 +238,7 @@ async fn an_image_that_cannot_be_laid_is_switched_to_where_it_can_be_had() {
         assert_eq!(done.is_ok(), ends_well, "{role} {registry}: {done:?}");
         let copies = machine.calls().iter().any(|line| line.starts_with("skopeo"));
         assert_eq!(copies, role == HostRole::Master);
+        assert!(service.was_asked(&format!("PUT clusters/{CLUSTER}/on-cluster-layering/builds/{role}")));
         // Users hear of it.
         let told = service.told.lock().unwrap().builds.clone();
         let reason = told.iter().find_map(|report| {
@@ -268,6 +283,45 @@ async fn without_images_nothing_is_different() {
 }
 
 #[tokio::test]
+async fn a_service_that_refuses_for_a_while_is_asked_again() {
+    let ready = state("Deploy", "Embedded", &[build("master", "ready", Some(IMAGE))]);
+    let service = service(site(HostRole::Master), ready, IMAGE).await;
+    service.told.lock().unwrap().refusals = vec![400, 401, 403, 409, 422, 429, 500, 503];
+    let machine = Machine::new();
+    install(&service, &machine, config(&service.url, HostRole::Master, 3)).await.unwrap();
+    let asked = machine.calls();
+    at(&asked, "ostree container image deploy ");
+    at(&asked, "skopeo copy --all ");
+}
+
+#[tokio::test]
+async fn a_service_that_never_tells_of_image_mode_ends_the_installation() {
+    let service = service(site(HostRole::Master), Value::Null, IMAGE).await;
+    service.told.lock().unwrap().refusals = vec![403; 1_000];
+    let machine = Machine::new();
+    let error = install(&service, &machine, config(&service.url, HostRole::Master, 3)).await.unwrap_err();
+    let begin = "OS image: deploy: the state of image mode could not be asked from the service: failed after 60 attempts, \
+                 last error: the service answers with status 403: ";
+    assert!(error.starts_with(begin) && error.contains("refused for a while"), "{error}");
+    assert_eq!(service.looks(), 60);
+    assert_eq!(service.reports().last(), Some(&format!("Failed / {error}")));
+    // The release's own system is not what this host was to boot.
+    assert!(!machine.calls().iter().any(|line| line.starts_with("coreos-installer")));
+}
+
+#[tokio::test]
+async fn a_service_that_knows_no_image_mode_is_asked_once() {
+    for status in [404, 405, 501] {
+        let service = Service::start(site(HostRole::Master)).await;
+        service.told.lock().unwrap().refusals = vec![status];
+        let machine = Machine::new();
+        install(&service, &machine, config(&service.url, HostRole::Master, 3)).await.unwrap();
+        assert_eq!(service.looks(), 1, "{status}");
+        assert!(!machine.calls().iter().any(|line| line.starts_with("ostree")), "{status}");
+    }
+}
+
+#[tokio::test]
 async fn a_host_that_is_added_later_gets_its_pools_image_as_well() {
     let off =
         json!({"enabled": false, "registry_type": "", "rollout": "", "status": "disabled", "adopted": false});
@@ -307,6 +361,54 @@ fn write_status(machine: &Machine, state: &str, error: &Value) {
     std::fs::rename(dir.join("new"), dir.join("status.json")).unwrap();
 }
 
+/// A process that holds the builder's lock while it lives.
+struct Builder(Child);
+
+impl Builder {
+    fn start(machine: &Machine) -> Self {
+        let path = machine.path("opt/openshift/ocl/state/lock");
+        let lock = File::options().create(true).truncate(false).write(true).open(&path).unwrap();
+        flock(&lock, FlockOperation::LockExclusive).unwrap();
+        // The lock goes with the open file, which is the process's own from here on.
+        let child = Command::new("sleep").arg("120").stdout(lock).spawn().unwrap();
+        std::fs::write(path, child.id().to_string()).unwrap();
+        Self(child)
+    }
+}
+
+impl Drop for Builder {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test]
+async fn what_stays_as_it_is_is_told_again_only_while_the_builder_lives() {
+    let bootstrap = Site { bootstrap: true, ..site(HostRole::Master) };
+    let building = state("Deploy", "Embedded", &[build("master", "building", None)]);
+    let service = service(bootstrap, building, IMAGE).await;
+    let machine = Machine::new();
+    write_status(&machine, "Building", &Value::Null);
+    let told = || service.told.lock().unwrap().builds.len();
+    let story = async {
+        let builder = Builder::start(&machine);
+        until("what was told already", || told() > 3).await;
+        drop(builder);
+        // One may be on its way. Meanwhile ten more would have been due.
+        let (last, looks) = (told() + 1, service.looks());
+        until("time that passes", || service.looks() > looks + 30).await;
+        assert!(told() <= last, "of a builder that is dead nothing is told");
+        let builder = Builder::start(&machine);
+        until("what another builder is at", || told() > last + 2).await;
+        drop(builder);
+        service.told.lock().unwrap().layering = failed();
+    };
+    let config = config(&service.url, HostRole::Bootstrap, 3);
+    let (done, ()) = tokio::join!(install(&service, &machine, config), story);
+    assert_eq!(done.unwrap_err(), "OS image: build-user: no such package");
+}
+
 #[tokio::test]
 async fn what_the_builder_does_is_told_live_and_its_log_is_sent_where_it_fails() {
     let bootstrap = Site { bootstrap: true, ..site(HostRole::Master) };
@@ -319,22 +421,14 @@ async fn what_the_builder_does_is_told_live_and_its_log_is_sent_where_it_fails()
     let log = machine.path("opt/openshift/ocl/state/build-master-1.log");
     std::fs::write(log, "STEP 7/12: RUN TOKEN=hunter2 dnf -y install x\nno such package\n").unwrap();
     let told = std::sync::Arc::clone(&service.told);
-    let until = async |what: &str, come: &dyn Fn() -> bool| {
-        let waits = async {
-            while !come() {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        tokio::time::timeout(LONGEST, waits).await.unwrap_or_else(|_| panic!("{what} never came"));
-    };
     let reported = |state: &str| {
         let told = told.lock().unwrap();
         told.builds.iter().map(|report| report["build"].clone()).find(|build| build["state"] == state)
     };
     let story = async {
         let text = "Waiting for control plane / Building OS image for pool master: STEP 7/12 (58%)";
-        until("the step of the host", &|| service.reports().iter().any(|report| report == text)).await;
-        until("the state of the build", &|| reported("building").is_some()).await;
+        until("the step of the host", || service.reports().iter().any(|report| report == text)).await;
+        until("the state of the build", || reported("building").is_some()).await;
         let build = reported("building").unwrap();
         assert_eq!(
             (&build["percent"], &build["step"], &build["host_id"], &build["location"]),
@@ -342,16 +436,13 @@ async fn what_the_builder_does_is_told_live_and_its_log_is_sent_where_it_fails()
         );
         let error = json!({"code": "build-user", "reason": "no such package", "retriable": false, "state": "Building"});
         write_status(&machine, "Failed", &error);
-        until("the failure of the build", &|| reported("failed").is_some()).await;
+        until("the failure of the build", || reported("failed").is_some()).await;
         let build = reported("failed").unwrap();
         assert_eq!(
             (&build["error_code"], &build["error"]),
             (&json!("build-user"), &json!("no such package"))
         );
-        let mut failed = self::build("master", "failed", None);
-        failed["error"] = json!("no such package");
-        failed["error_code"] = json!("build-user");
-        told.lock().unwrap().layering = state("Deploy", "Embedded", &[failed]);
+        told.lock().unwrap().layering = failed();
     };
     let config = config(&service.url, HostRole::Bootstrap, 3);
     let (done, ()) = tokio::join!(install(&service, &machine, config), story);

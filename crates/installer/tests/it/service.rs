@@ -30,12 +30,14 @@ pub(crate) struct Site {
 pub(crate) struct Received {
     /// Stages of this host with their texts, as they came; refused ones end in the status.
     pub(crate) reports: Vec<String>,
-    /// Method and path of everything else.
+    /// Method and path of everything else, in which reports about images and logs of builds are as well.
     pub(crate) asked: Vec<String>,
     /// Stages of other hosts.
     pub(crate) peers: Vec<String>,
     /// What the service knows of images of nodes; nothing unless a test says so.
     pub(crate) layering: Value,
+    /// Statuses with which it refuses to tell of them, the last one first, until none is left.
+    pub(crate) refusals: Vec<u16>,
     /// The host's own config, unless it is a plain one.
     pub(crate) ignition: Value,
     /// Reports about images.
@@ -94,6 +96,12 @@ impl Service {
         async move { come.notified().await }
     }
 
+    /// How often it was asked for the state of images.
+    pub(crate) fn looks(&self) -> usize {
+        let told = self.told.lock().unwrap();
+        told.asked.iter().filter(|asked| asked.ends_with("/on-cluster-layering")).count()
+    }
+
     pub(crate) fn was_asked(&self, what: &str) -> bool {
         self.told.lock().unwrap().asked.iter().any(|asked| asked.contains(what))
     }
@@ -118,6 +126,7 @@ async fn answer(State(shared): State<Shared>, request: Request) -> (StatusCode, 
     }
     if path.contains("/on-cluster-layering") {
         let mut told = shared.told.lock().unwrap();
+        told.asked.push(format!("{method} {path}"));
         if method == "PUT" {
             told.builds.push(serde_json::from_slice(&body).unwrap());
             return (StatusCode::NO_CONTENT, String::new());
@@ -125,6 +134,10 @@ async fn answer(State(shared): State<Shared>, request: Request) -> (StatusCode, 
         if method == "POST" {
             told.build_logs.push((path, body.to_vec()));
             return (StatusCode::NO_CONTENT, String::new());
+        }
+        if let Some(status) = told.refusals.pop() {
+            let refusal = json!({"code": status, "message": "refused for a while"});
+            return (StatusCode::from_u16(status).unwrap(), refusal.to_string());
         }
         return match &told.layering {
             Value::Null => {

@@ -56,6 +56,11 @@ impl Lock {
     }
 }
 
+/// Whether a builder works on this machine right now.
+pub fn is_running(machine: &Machine) -> bool {
+    matches!(Lock::holder(machine), Ok(Some(_)))
+}
+
 #[cfg(test)]
 mod tests {
     use assisted_base::process::Tools;
@@ -66,12 +71,14 @@ mod tests {
     fn there_is_one_builder() {
         let dir = tempfile::tempdir().unwrap();
         let machine = Machine::at(dir.path(), Tools::default());
-        assert!(Lock::holder(&machine).unwrap().is_none());
+        assert!(Lock::holder(&machine).unwrap().is_none() && !is_running(&machine));
         let lock = Lock::take(&machine).unwrap();
         assert!(matches!(Lock::take(&machine), Err(LockError::Taken)));
         let holder = Lock::holder(&machine).unwrap().unwrap();
         assert_eq!(u32::try_from(holder.as_raw_pid()).unwrap(), std::process::id());
+        assert!(is_running(&machine));
         drop(lock);
+        assert!(!is_running(&machine));
         Lock::take(&machine).unwrap();
     }
 }

@@ -32,7 +32,7 @@ use assisted_wire::on_cluster_layering::{BuildLocation, Pool};
 
 pub use bundle::{pack as pack_logs, read_logs, write as write_bundle};
 pub use failure::{Failed, classify_run};
-pub use lock::LockError;
+pub use lock::{LockError, is_running};
 pub use machine::Machine;
 pub use machine_os_config::{secret_names, seeded};
 pub use node::{lay, pack, replicate};

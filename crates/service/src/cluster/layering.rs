@@ -22,12 +22,12 @@ impl Clusters {
         Ok(layering::state(&self.facts_of(id).await?))
     }
 
-    /// Takes what a builder, or the controller, reports of a pool's image.
+    /// Takes what a builder, the controller or a host reports of a pool's image.
     ///
     /// # Errors
     ///
     /// 404 without the cluster or for a pool whose image is not built, 409 while it is not installed or for what is older than what is
-    /// known, 422 for an image that nodes can't be given.
+    /// known, 422 for an image that nodes can't be given, or for a report that says nothing.
     pub async fn report_layering(
         &self,
         caller: &Caller,

@@ -53,7 +53,11 @@ impl Lab {
         for (name, value) in build.as_object().unwrap() {
             whole[name] = value.clone();
         }
-        let report = serde_json::from_value(json!({"build": whole})).unwrap();
+        self.send_image_report(id, json!({"build": whole})).await
+    }
+
+    async fn send_image_report(&self, id: ClusterId, report: Value) -> Result<(), Error> {
+        let report = serde_json::from_value(report).unwrap();
         Box::pin(self.service.clusters().report_layering(&self.caller, id, "master", report)).await
     }
 
@@ -184,6 +188,14 @@ async fn fails_by_a_step(lab: &Lab, ready: &Ready) {
     lab.report(id, &json!({"state": "building", "attempt": 2, "percent": 58, "step": step})).await.unwrap();
     let (status, build) = lab.image(id).await;
     assert_eq!((status, build.percent, build.step.as_deref()), (LayeringStatus::Building, 58, Some(step)));
+    // A host tells of itself alone: the build stays as its builder has told it.
+    let host = ready.hosts[1].host_id;
+    lab.send_image_report(id, json!({"hosts": [{"host_id": host, "phase": "waiting"}]})).await.unwrap();
+    let state = lab.service.clusters().get_layering(&lab.caller, id).await.unwrap();
+    assert_eq!((state.hosts.len(), state.hosts[0].host_id), (1, host));
+    assert_eq!(lab.image(id).await.1, build);
+    let nothing = refusal(lab.send_image_report(id, json!({})).await);
+    assert_eq!(nothing.0, RefusalKind::Unprocessable, "{}", nothing.1);
 
     lab.upload_build_logs(id, "master", "no such package").await.unwrap();
     for pool in ["worker", "infra", "..", ""] {

@@ -169,12 +169,12 @@ pub fn machine_os_config(facts: &Facts, pool: &str) -> Result<Value, Refusal> {
     Ok(document)
 }
 
-/// Takes what a builder or the controller reports of a pool.
+/// Takes what a builder, the controller or a host reports of a pool.
 ///
 /// # Errors
 ///
 /// `NotFound` for a pool whose image is not built, `Conflict` while the cluster is not installed or when the report is older than what is
-/// known, `Unprocessable` for an image that nodes can't be given.
+/// known, `Unprocessable` for an image that nodes can't be given, or for a report that says nothing.
 pub fn report(facts: &Facts, pool: &str, report: LayeringReport) -> Result<Decision, Refusal> {
     let input =
         Input::of(facts).ok_or_else(|| Refusal::not_found("The cluster is not installed in image mode"))?;
@@ -187,33 +187,46 @@ pub fn report(facts: &Facts, pool: &str, report: LayeringReport) -> Result<Decis
             "Images are built while a cluster is installed, this one is {status}"
         )));
     }
-    let mut build = bounded(report.build);
-    let before = facts
-        .cluster
-        .as_ref()
-        .and_then(|record| record.layering.builds.iter().find(|build| build.pool == pool))
-        .cloned();
-    check(&input, pool, &build, before.as_ref())?;
-    build.started_at =
-        before.as_ref().and_then(|before| before.started_at).or(build.started_at).or(Some(facts.now.into()));
-    build.updated_at = Some(facts.now.into());
-    build.completed_at = build.state.is_terminal().then(|| facts.now.into());
-    if let Some(before) =
-        before.as_ref().filter(|before| before.state == build.state && before.attempt == build.attempt)
-    {
-        build.completed_at = before.completed_at.or(build.completed_at);
+    if report.build.is_none() && report.hosts.is_empty() {
+        return Err(Refusal::new(RefusalKind::Unprocessable, "The report has neither a build nor hosts"));
     }
+    let record = facts.cluster.as_ref();
+    let before = record.and_then(|record| record.layering.builds.iter().find(|build| build.pool == pool));
+    let build = report.build.map(|build| taken(&input, pool, build, before)).transpose()?;
     let mut draft = WorkingCopy::new(facts);
-    let id = input.cluster.id;
-    let mut events = changed_events(id, before.as_ref(), &build);
+    let mut events = Vec::new();
     if let Some(record) = &mut draft.facts.cluster {
+        if let Some(build) = build {
+            events.extend(changed_events(input.cluster.id, before, &build));
+            keep(record, build);
+        }
         for host in report.hosts {
             events.extend(keep_host(facts, record, pool, host));
         }
-        keep(record, build);
     }
     draft.events.extend(events);
     Ok(draft.reconciled())
+}
+
+/// A build that was reported, with the times that the service gives it.
+fn taken(
+    input: &Input<'_>,
+    pool: Pool,
+    build: LayeringBuild,
+    before: Option<&LayeringBuild>,
+) -> Result<LayeringBuild, Refusal> {
+    let now = Some(input.facts.now.into());
+    let mut build = bounded(build);
+    check(input, pool, &build, before)?;
+    build.started_at = before.and_then(|before| before.started_at).or(build.started_at).or(now);
+    build.updated_at = now;
+    build.completed_at = now.filter(|_| build.state.is_terminal());
+    if let Some(before) =
+        before.filter(|before| before.state == build.state && before.attempt == build.attempt)
+    {
+        build.completed_at = before.completed_at.or(build.completed_at);
+    }
+    Ok(build)
 }
 
 /// Keeps what a host does, and gives what users are told of it. Of a host that the cluster doesn't have nothing is kept.

@@ -261,6 +261,40 @@ fn hosts_that_have_their_replica() {
     assert_eq!(second.cluster.unwrap().layering.hosts[0].phase, HostPhase::Done);
 }
 
+/// What a host reports of itself changes nothing of the build, which its builder alone knows.
+#[test]
+fn hosts_report_without_a_build() {
+    let installing = installing(&enabled());
+    let host = installing.hosts[0].record.host.id;
+    let reported = |facts: &Facts, pool: &str, phase: &str| {
+        let told = json!({"hosts": [{"host_id": host, "phase": phase}]});
+        let decision = report(facts, pool, serde_json::from_value(told).unwrap()).unwrap();
+        let events = decision.events.iter().map(|event| event.name).filter(|name| name.starts_with("ocl_"));
+        let events: Vec<_> = events.collect();
+        (Facts { cluster: decision.cluster, ..facts.clone() }, events)
+    };
+    // While nobody builds there is nobody who could be lost.
+    for pool in ["master", "worker"] {
+        let (waiting, events) = reported(&installing, pool, "waiting");
+        assert_eq!((events, silent_until(&waiting)), (Vec::new(), None), "{pool}");
+        assert_eq!(state(&waiting).builds, state(&installing).builds, "{pool}");
+        assert_eq!(state(&waiting).hosts[0].phase, HostPhase::Waiting, "{pool}");
+    }
+    let building = after(&installing, &json!({"percent": 58}));
+    let later = Facts { now: building.now + SignedDuration::from_secs(90), ..building.clone() };
+    let (replicating, events) = reported(&later, "master", "replicating");
+    assert_eq!(events, Vec::<&str>::new());
+    let (done, events) = reported(&replicating, "master", "done");
+    assert_eq!(events, ["ocl_image_replicated"]);
+    assert_eq!(state(&done).builds, state(&building).builds);
+    assert_eq!(silent_until(&done), silent_until(&building));
+
+    let nothing = serde_json::from_value(json!({})).unwrap();
+    let refused = report(&building, "master", nothing).unwrap_err();
+    assert_eq!(refused.kind, RefusalKind::Unprocessable);
+    assert_eq!(refused.reason, "The report has neither a build nor hosts");
+}
+
 #[test]
 fn a_host_whose_disk_did_not_take_the_image_is_told_of_once() {
     let facts = installing(&enabled());
