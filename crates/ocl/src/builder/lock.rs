@@ -2,12 +2,18 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use rustix::process::Pid;
 
 use super::Machine;
 use crate::paths;
+
+/// How often, and after which pauses, a lock is tried that somebody holds.
+const LOOKS: u32 = 5;
+const MOMENT: Duration = Duration::from_millis(10);
 
 /// Why there is no lock.
 #[derive(Debug, thiserror::Error)]
@@ -34,10 +40,16 @@ impl Lock {
     /// Takes the lock, and says who has it.
     pub(crate) fn take(machine: &Machine) -> Result<Self, LockError> {
         let mut file = open(machine)?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error {
-            rustix::io::Errno::WOULDBLOCK => LockError::Taken,
-            other => LockError::Io(other.into()),
-        })?;
+        // Whoever looks for the holder has it for a moment.
+        let mut looks = 0;
+        while let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            looks += 1;
+            match error {
+                Errno::WOULDBLOCK if looks < LOOKS => std::thread::sleep(MOMENT),
+                Errno::WOULDBLOCK => return Err(LockError::Taken),
+                other => return Err(LockError::Io(other.into())),
+            }
+        }
         file.set_len(0)?;
         file.rewind()?;
         file.write_all(std::process::id().to_string().as_bytes())?;
