@@ -13,7 +13,7 @@ topic! {
         allow_generated_mosc: bool = false, "OCL_ALLOW_GENERATED_MOSC";
         /// Smallest installation disk that images are built on, GB.
         min_disk_gb: i64 = 120, "OCL_MIN_DISK_GB";
-        /// Least memory that images are built in where the disk is too small, GiB.
+        /// Least memory that images are built in where the disk is too small, and on single nodes, GiB.
         min_memory_gib: i64 = 64, "OCL_MIN_MEMORY_GIB";
         /// Room for one pool's images on the disk of each control plane node, GiB.
         replica_gib: i64 = 8, "OCL_REPLICA_GIB";

@@ -29,8 +29,6 @@ pub const LAUNCHER: &str = "/usr/local/bin/ocl-bootstrap";
 pub const BOOTKUBE: &str = "/usr/local/bin/bootkube.sh";
 /// The line in [`BOOTKUBE`] that waits for the image.
 pub const HOOK: &str = "/usr/local/bin/ocl-bootstrap run || exit 1";
-/// Tells the service what [`STATUS`] says.
-pub const STATUS_UNIT: &str = "ocl-status.service";
 
 /// What a control plane node's registry serves from: certificate, key, passwords, settings, the list of what it must have.
 pub const NODE_REGISTRY: &str = "/etc/ocl-registry";

@@ -49,6 +49,8 @@ pub enum LabError {
     NotWithOthers,
     #[error("images can fail in image mode alone: add --image-mode")]
     OnlyImageMode,
+    #[error("a single node is never to build on its disk: take another topology")]
+    OnlySeveralNodes,
     #[error("images fail so on machines of namespaces alone: add --namespaces")]
     OnlyNamespacesFail,
     #[error("an operator can fail or be missing on machines of namespaces alone: add --namespaces")]

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::image_registry::{ADDRESS, REPOSITORY};
-use super::topology::Role;
+use super::topology::{Role, Topology};
 use super::{Fault, Lab, LabError, NAME, Plan};
 use crate::image::{Image, Kind};
 use crate::namespace;
@@ -35,12 +35,16 @@ const FULL: &str = "\nRUN echo more > /dev/full\n";
 const ENDLESS: &str = "\nRUN sleep 3600\n";
 const LONG: &str = "\nRUN sleep 120\n";
 
-/// Images can fail where they are built alone.
+/// Images can fail where they are built alone, and on a disk where there are several nodes alone: the service holds a single one up that is to
+/// build on its disk.
 pub(super) fn must_fail_in_it(plan: &Plan) -> Result<(), LabError> {
-    match plan.faults.iter().any(|fault| fault.image_code().is_some()) && plan.containerfile.is_none() {
-        true => Err(LabError::OnlyImageMode),
-        false => Ok(()),
+    if plan.faults.iter().any(|fault| fault.image_code().is_some()) && plan.containerfile.is_none() {
+        return Err(LabError::OnlyImageMode);
     }
+    if plan.faults.contains(&Fault::ImageScratch) && plan.topology == Topology::Sno {
+        return Err(LabError::OnlySeveralNodes);
+    }
+    Ok(())
 }
 
 /// Fails for a cluster that would build, switch or push on machines that can't: a virtual one would have to pull the builder out of an image, and
@@ -186,8 +190,19 @@ fn unreadable() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::up::Topology;
     use crate::up::machines::tests::plan;
+
+    #[test]
+    fn a_single_node_has_no_disk_to_build_on() {
+        let faulty = |topology| Plan {
+            containerfile: Some("/x".into()),
+            faults: vec![Fault::ImageScratch],
+            ..plan(topology, 0)
+        };
+        must_fail_in_it(&faulty(Topology::Compact)).unwrap();
+        let why = must_fail_in_it(&faulty(Topology::Sno)).unwrap_err().to_string();
+        assert!(why.contains("another topology"), "{why}");
+    }
 
     #[test]
     fn which_machines_have_ostree() {

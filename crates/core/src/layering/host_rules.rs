@@ -64,7 +64,8 @@ pub fn v16(input: &Input<'_>, host: &HostFacts) -> Option<Violation> {
     None
 }
 
-/// Each control plane host may be the one that builds, and keeps a replica of the registry.
+/// Each control plane host may be the one that builds, and keeps a replica of the registry. A single node never gives its disk to the
+/// builder: it is written when the image is there.
 pub fn v17(input: &Input<'_>, host: &HostFacts) -> Option<Violation> {
     if !is_master(host) {
         return None;
@@ -87,15 +88,21 @@ pub fn v17(input: &Input<'_>, host: &HostFacts) -> Option<Violation> {
     }
     let on_disk = size >= limits.min_disk_gb.saturating_mul(GB);
     let in_memory = memory >= limits.min_memory_gib.saturating_mul(GIB);
-    let (fits, needed) = match input.settings.scratch() {
-        Scratch::Disk => (on_disk, format!("an installation disk of {} GB", limits.min_disk_gb)),
-        Scratch::Memory => (in_memory, format!("{} GiB of memory", limits.min_memory_gib)),
+    let disk_needed = format!("an installation disk of {} GB", limits.min_disk_gb);
+    let memory_needed = format!("{} GiB of memory", limits.min_memory_gib);
+    let is_single = topology::is_single_node(input.cluster);
+    let (fits, needed, remedy) = match input.settings.scratch() {
+        Scratch::Disk if is_single => {
+            let text = "A single node can't build on its disk, which is written when the image is there";
+            return Some(Violation::new(Rule::V17, text, "Set scratch to Memory."));
+        }
+        _ if is_single => (in_memory, memory_needed, "Add memory: a single node builds nowhere else."),
+        Scratch::Disk => (on_disk, disk_needed, "Choose a larger installation disk."),
+        Scratch::Memory => (in_memory, memory_needed, "Add memory."),
         Scratch::Auto => (
             on_disk || in_memory,
-            format!(
-                "an installation disk of {} GB, or {} GiB of memory",
-                limits.min_disk_gb, limits.min_memory_gib
-            ),
+            format!("{disk_needed}, or {memory_needed}"),
+            "Choose a larger installation disk, or add memory.",
         ),
     };
     (!fits).then(|| {
@@ -104,6 +111,6 @@ pub fn v17(input: &Input<'_>, host: &HostFacts) -> Option<Violation> {
             size / GB,
             memory / GIB
         );
-        Violation::new(Rule::V17, text, "Choose a larger installation disk, or add memory.")
+        Violation::new(Rule::V17, text, remedy)
     })
 }

@@ -5,6 +5,7 @@ use assisted_config::Generator;
 use assisted_core::model::refusal::RefusalKind;
 use assisted_service::Error;
 use assisted_service::file::log::DownloadLogs;
+use assisted_store::Deleted;
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::host::{HostStage, HostStatus};
 use assisted_wire::id::ClusterId;
@@ -13,12 +14,17 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use futures::stream;
+use jiff::Timestamp;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::installation::Ready;
 use crate::lab::{Database, Lab, Time, content, eventually, on_one_engine, refusal};
 
-on_one_engine![each_failure_ends_the_installation_and_the_last_one_succeeds];
+on_one_engine![
+    each_failure_ends_the_installation_and_the_last_one_succeeds,
+    what_nobody_asks_for_changes_nothing,
+];
 
 const MANIFEST: &str = include_str!("../data/image_mode.yaml");
 const OVERRIDES: &str = r#"{"onClusterLayering":{"mode":"Enabled"}}"#;
@@ -286,4 +292,84 @@ async fn fails_on_a_node(lab: &Lab, ready: &Ready) {
     assert_eq!(cluster.status_info, format!("OS image build failed for pool master: {why}"));
     // Who was done goes with its cluster.
     lab.until(ready.hosts[0], HostStatus::Error).await;
+}
+
+/// A cluster that does not ask for image mode is the same on a service that takes it and on one that doesn't: as it is stored, as it is answered,
+/// and in what is generated for it.
+async fn what_nobody_asks_for_changes_nothing(database: Database) {
+    let other = database.another();
+    let (plain, id) = Box::pin(installing(&database, false)).await;
+    let (previewing, same) = Box::pin(installing(&other, true)).await;
+    // Either may still work something out.
+    eventually("the same", async || {
+        let (one, another) = (stable_parts(&plain, id).await, stable_parts(&previewing, same).await);
+        let differing: Vec<_> = one.iter().zip(&another).filter(|(one, another)| one != another).collect();
+        if one.len() == another.len() && differing.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{differing:?}"))
+        }
+    })
+    .await;
+    assert!(stable_parts(&plain, id).await.len() > 5, "there are files");
+    plain.stop().await;
+    previewing.stop().await;
+}
+
+/// A single node that is being installed.
+async fn installing(database: &Database, preview: bool) -> (Lab, ClusterId) {
+    let lab = Lab::with(database, Time::default(), |settings| {
+        settings.layering.preview = preview;
+        settings.generation.generator = Generator::Simulation;
+    })
+    .await;
+    let id = lab.single_node().await.id;
+    let infra_env = lab.infra_env(Some(id)).await;
+    let host = lab.host(infra_env.id).await;
+    lab.report_all(host, 1).await;
+    lab.until_status(id, ClusterStatus::Ready).await;
+    lab.install_at(&Ready { id, hosts: vec![host] }).await;
+    lab.until_idle(id).await;
+    (lab, id)
+}
+
+/// A cluster's record, its answer and its files, without what is new each time.
+async fn stable_parts(lab: &Lab, id: ClusterId) -> Vec<String> {
+    let stored = lab.store.cluster(id, Deleted::Hidden).await.unwrap().unwrap();
+    let mut record = serde_json::to_value(&stored.record).unwrap();
+    // One is made of ids, the other is an id without hyphens.
+    for new in ["connectivity_print", "generated_folder"] {
+        record[new] = Value::Null;
+    }
+    let answer = serde_json::to_value(lab.get_cluster(id).await).unwrap();
+    let mut parts = vec![stable(&record).to_string(), stable(&answer).to_string()];
+    let mut names = lab.file_names(id).await;
+    names.retain(|name| !matches!(name.as_str(), "kubeadmin-password" | "metadata.json"));
+    for name in names {
+        let content = lab.stored(id, &name).await;
+        parts.push(without_ids(&format!("{name}: {content}")));
+    }
+    parts
+}
+
+fn stable(value: &Value) -> Value {
+    match value {
+        Value::String(text) if text.parse::<Timestamp>().is_ok() => json!("a moment"),
+        Value::String(text) => json!(without_ids(text)),
+        Value::Array(items) => items.iter().map(stable).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, member)| (without_ids(name), stable(member))).collect()
+        }
+        plain => plain.clone(),
+    }
+}
+
+fn without_ids(text: &str) -> String {
+    let (mut told, mut rest) = (String::new(), text);
+    while let Some(first) = rest.chars().next() {
+        let is_id = rest.get(..36).is_some_and(|part| Uuid::try_parse(part).is_ok());
+        told.push(if is_id { '*' } else { first });
+        rest = &rest[if is_id { 36 } else { first.len_utf8() }..];
+    }
+    told
 }

@@ -1,6 +1,8 @@
 //! Clusters of many shapes, generated from a release in a real registry: their install configs are judged by the table of fields and by
 //! what follows from the cluster, the rest lies in `tests/data/generated`. `cargo xtask bless -p assisted-service` writes it anew.
 
+mod image_mode;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;

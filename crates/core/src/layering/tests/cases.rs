@@ -180,6 +180,11 @@ pub(super) fn of_hosts() -> Vec<OfCluster> {
             .with_inventory(&inventory().disks(vec![disk("sda", DriveType::Ssd, gb)]).memory_mib(gib << 10))
     };
     let scratch = |scratch: &str| json!({"mode": "Enabled", "scratch": scratch});
+    let single = |facts: Facts| facts.with_cluster(|cluster| cluster.control_plane_count = 1);
+    let asking_for = |gib: i64, mut facts: Facts| {
+        Arc::make_mut(&mut facts.policy).layering.min_memory_gib = gib;
+        facts
+    };
     vec![
         (Rule::V13, true, fits()),
         (Rule::V13, false, mixed),
@@ -198,6 +203,13 @@ pub(super) fn of_hosts() -> Vec<OfCluster> {
         (Rule::V17, false, machine(&scratch("Memory"), 500, 32)),
         (Rule::V17, false, machine(&scratch("Memory"), 10, 128)),
         (Rule::V17, true, machine(&scratch("Memory"), 60, 128)),
+        // The disk of a single node is not the builder's.
+        (Rule::V17, false, single(machine(&enabled(), 500, 63))),
+        (Rule::V17, true, single(machine(&enabled(), 60, 64))),
+        (Rule::V17, false, single(machine(&scratch("Disk"), 500, 128))),
+        (Rule::V17, true, single(machine(&scratch("Memory"), 60, 64))),
+        (Rule::V17, true, asking_for(9, single(machine(&enabled(), 30, 9)))),
+        (Rule::V17, false, asking_for(9, single(machine(&enabled(), 30, 8)))),
         (Rule::V20, false, mapped(&enabled())),
         (Rule::V20, true, mapped(&external())),
     ]

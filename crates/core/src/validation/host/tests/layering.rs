@@ -63,4 +63,15 @@ pub(super) fn resources() {
         id,
         "The installation disk has 10 GB, 17 GB are needed for the registry's replica alone (V17)",
     );
+    failure(
+        &single_node(machine(&inventory().disks(vec![disk("sda", DriveType::Ssd, 500)]))),
+        id,
+        "The host can't build images: it has a disk of 500 GB and 32 GiB of memory, it needs 64 GiB of memory (V17)",
+    );
+    let asked = json!({"mode": "Enabled", "scratch": "Disk"});
+    failure(
+        &single_node(layered(&asked, &objects())),
+        id,
+        "A single node can't build on its disk, which is written when the image is there (V17)",
+    );
 }

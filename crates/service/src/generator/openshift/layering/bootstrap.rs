@@ -43,11 +43,10 @@ impl Bootstrap<'_> {
             tree.put(NewFile { path: &path, mode, overwrite: true, source })?;
         }
         let drop_in = format!("[Unit]\nConditionPathExists=!{}\n", paths::FAILED);
-        let units = [
-            json!({"name": paths::STATUS_UNIT, "enabled": true, "contents": status_unit()}),
-            json!({"name": "bootkube.service", "dropins": [{"name": paths::BOOTKUBE_DROP_IN, "contents": drop_in}]}),
-        ];
-        let over = json!({"ignition": {"version": tree.version()}, "systemd": {"units": units}});
+        let unit = json!({
+            "name": "bootkube.service", "dropins": [{"name": paths::BOOTKUBE_DROP_IN, "contents": drop_in}],
+        });
+        let over = json!({"ignition": {"version": tree.version()}, "systemd": {"units": [unit]}});
         Ok(tree.overlay(&over.to_string())?)
     }
 
@@ -225,16 +224,6 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-fn status_unit() -> String {
-    format!(
-        "[Unit]\nDescription=Reports builds of OS images to the assisted service\nWants=network-online.target\n\
-         After=network-online.target\nConditionPathExists={}\n\n[Service]\nExecStart={} status\nRestart=always\nRestartSec=10\n\n\
-         [Install]\nWantedBy=multi-user.target\n",
-        paths::CONFIG,
-        paths::LAUNCHER
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -321,9 +310,14 @@ mod tests {
             "the embedded registry's credentials are in the secret"
         );
         let text = String::from_utf8(tree.write()).unwrap();
-        for unit in ["ocl-status.service", "10-ocl.conf", "ConditionPathExists=!/opt/openshift/ocl/failed"] {
-            assert!(text.contains(unit), "{unit}");
+        for part in ["10-ocl.conf", "ConditionPathExists=!/opt/openshift/ocl/failed"] {
+            assert!(text.contains(part), "{part}");
         }
+        // The installer reports what the builder does.
+        let config: Value = serde_json::from_str(&text).unwrap();
+        let units: Vec<_> =
+            config["systemd"]["units"].as_array().unwrap().iter().map(|unit| &unit["name"]).collect();
+        assert_eq!(units, ["bootkube.service"]);
         let launcher = String::from_utf8(tree.content(paths::LAUNCHER).unwrap()).unwrap();
         assert!(launcher.contains("image='quay.io/assisted/assisted-installer:latest'"), "{launcher}");
     }

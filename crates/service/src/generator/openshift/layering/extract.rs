@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use assisted_core::decide::cluster::layering;
 use assisted_core::layering::cluster_rules as rules;
 use assisted_core::layering::input::Input;
 use assisted_core::layering::settings::MachineOsConfigs;
@@ -66,6 +67,8 @@ pub(super) fn extract(
     let pools = input.pools();
     // One for workers that there are none of is not built now.
     let configs: Vec<_> = input.configs().into_iter().filter(|config| pools.contains(&config.pool)).collect();
+    let patched = configs.iter().find(|config| is_patched(config, facts));
+    patched.map_or(Ok(()), |config| Err(LayeringError::Patched(config.pool)))?;
     let named: Vec<String> = configs
         .iter()
         .flat_map(|config| [Some(config.push_secret.clone()), config.base_secret.clone()])
@@ -127,6 +130,11 @@ fn check_rules(input: &Input<'_>) -> Result<(), LayeringError> {
     }
     let told: Vec<_> = violations.iter().take(10).map(ToString::to_string).collect();
     Err(LayeringError::Faults(told.join(" ")))
+}
+
+/// Whether a MachineOSConfig is another one than that which the controller is given for its build, and which reports are judged by.
+fn is_patched(config: &MachineOsConfig, facts: &Facts) -> bool {
+    layering::machine_os_config(facts, config.pool.as_str()).is_ok_and(|kept| kept != config.document)
 }
 
 /// Reads what of a file matters, and removes MachineOSConfigs from it.
@@ -340,6 +348,26 @@ mod tests {
         ]);
         let told = extract(dir.path(), &facts("{}"), &auths()).err().unwrap().to_string();
         assert!(told.contains("V05") && told.contains("V09"), "{told}");
+    }
+
+    #[test]
+    fn a_patched_config_is_refused() {
+        let mut facts = facts("{}");
+        let kept = ["master", "worker"].map(|pool| ManifestObject::MachineOsConfig(config(pool)));
+        facts.cluster.as_mut().unwrap().layering.manifests =
+            [("manifests/os.yaml".to_owned(), kept.to_vec())].into();
+        let mut patched = config("worker");
+        patched["spec"]["renderedImagePushSpec"] = "registry.example.com/other/os:latest".into();
+        for (worker, fine) in [(config("worker"), true), (patched, false)] {
+            let dir = folder(&[
+                ("manifests/a.yaml", yaml(&config("master"))),
+                ("manifests/b.yaml", yaml(&worker)),
+                ("manifests/c.yaml", yaml(&secret("kubernetes.io/dockerconfigjson"))),
+            ]);
+            let told = extract(dir.path(), &facts, &auths()).err().map(|error| error.to_string());
+            assert_eq!(told.is_none(), fine, "{told:?}");
+            assert!(fine || told.unwrap().contains("for pool worker"));
+        }
     }
 
     #[test]

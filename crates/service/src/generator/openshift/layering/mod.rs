@@ -22,6 +22,7 @@ use assisted_core::layering::{MachineOsConfig, OnClusterLayering, enabled};
 use assisted_ignition::install::manifest::Manifest;
 use assisted_ignition::install::{EditError, Tree};
 use assisted_ocl::config::ConfigError;
+use assisted_wire::on_cluster_layering::Pool;
 use assisted_wire::secret::Secret;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -44,6 +45,11 @@ pub(super) enum LayeringError {
     Disabled,
     #[error("image mode: the secret {0} can't be found or read among the manifests")]
     Secret(String),
+    #[error(
+        "image mode: a patch changes the MachineOSConfig for pool {0}. The cluster and the service go by the one that was uploaded: \
+         change that manifest instead, and delete the patch"
+    )]
+    Patched(Pool),
     #[error("image mode: host {0} has no address in the machine network")]
     NoAddress(String),
     #[error("image mode: no host is chosen for bootstrap")]
