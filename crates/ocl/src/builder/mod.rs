@@ -10,6 +10,7 @@ mod bundle;
 mod containerfile;
 mod context;
 mod embedded;
+mod end;
 mod failure;
 mod flow;
 mod image;
