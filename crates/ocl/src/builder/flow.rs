@@ -327,7 +327,10 @@ impl Build<'_> {
             images.extend(foreign_images(config.containerfile()));
             preflight::images(&self.session(secret)?, &images, arch).await?;
             if let Registry::External {} = self.builder.config.registry {
-                let secret = auth::parsed(&self.merged(Some(*pool), MachineOsConfig::push_secret)?)?;
+                // Later roll-outs read the image with this secret alone (§B4.1).
+                let secret = auth::alone(self.machine, config.push_secret())
+                    .map_err(|error| Failed::for_good(LayeringErrorCode::Preflight, error.to_string()))?;
+                let secret = auth::parsed(&secret)?;
                 preflight::push(&self.session(secret)?, &external_repository(&config)?).await?;
             }
         }
