@@ -122,6 +122,20 @@ pub struct Proxy {
     pub no: String,
 }
 
+impl Proxy {
+    /// The variables in which programs look for it, in capitals and in small letters: some read these alone, some those. What is empty has
+    /// none.
+    pub(crate) fn variables(&self) -> Vec<(String, String)> {
+        let all = [("HTTP_PROXY", &self.http), ("HTTPS_PROXY", &self.https), ("NO_PROXY", &self.no)];
+        let given = all.into_iter().filter(|(_, value)| !value.is_empty());
+        given
+            .flat_map(|(name, value)| {
+                [name.to_owned(), name.to_lowercase()].map(|name| (name, value.clone()))
+            })
+            .collect()
+    }
+}
+
 /// Where the builder reports, and as who.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -19,7 +19,8 @@ pub const STATE: &str = "/opt/openshift/ocl/state";
 pub const SCRATCH: &str = "/var/ocl-scratch";
 /// [`Status`](crate::status::Status), replaced as a whole.
 pub const STATUS: &str = "/opt/openshift/ocl/state/status.json";
-/// Stands there when a build has failed for good: then `bootkube.service` is not started again.
+/// Stands there when a build has failed for good, or nobody wants it any more: then `bootkube.service` is not started again, and no builder
+/// builds.
 pub const FAILED: &str = "/opt/openshift/ocl/failed";
 /// The drop-in that holds bootkube back once [`FAILED`] is there.
 pub const BOOTKUBE_DROP_IN: &str = "10-ocl.conf";

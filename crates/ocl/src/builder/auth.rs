@@ -14,11 +14,23 @@ const PULL_SECRETS: [&str; 2] = ["/var/lib/kubelet/config.json", "/root/.docker/
 
 /// The pull secret with the entries of `secrets` over it, in which the last one counts.
 pub(crate) fn merged(machine: &Machine, secrets: &[&str]) -> io::Result<Secret> {
-    let mut auths = Map::new();
     // A cluster may go without a pull secret of its own.
     let given = PULL_SECRETS.iter().filter(|path| machine.exists(path)).map(|path| (*path).to_owned());
-    let own = secrets.iter().map(|name| format!("{}/{name}.json", paths::SECRETS));
-    for path in given.chain(own) {
+    together(machine, given.chain(secrets.iter().map(|name| path(name))))
+}
+
+/// The entries of one secret alone; none where there is no such secret.
+pub(crate) fn alone(machine: &Machine, secret: Option<&str>) -> io::Result<Secret> {
+    together(machine, secret.map(path).into_iter())
+}
+
+fn path(name: &str) -> String {
+    format!("{}/{name}.json", paths::SECRETS)
+}
+
+fn together(machine: &Machine, files: impl Iterator<Item = String>) -> io::Result<Secret> {
+    let mut auths = Map::new();
+    for path in files {
         let bytes = machine.read(&path).map_err(|error| io::Error::other(format!("{path}: {error}")))?;
         // Nothing of it is quoted.
         let document: Value = serde_json::from_slice(&bytes)
@@ -57,15 +69,16 @@ mod tests {
         machine
             .write(PULL_SECRETS[1], 0o600, r#"{"auths":{"a":{"auth":"MQ=="},"b":{"auth":"Mg=="}}}"#)
             .unwrap();
-        let secret = |name: &str| format!("{}/{name}.json", paths::SECRETS);
-        machine.write(&secret("base"), 0o600, r#"{"auths":{"a":{"auth":"Mw=="}}}"#).unwrap();
+        machine.write(&super::path("base"), 0o600, r#"{"auths":{"a":{"auth":"Mw=="}}}"#).unwrap();
         let all = merged(&machine, &["base"]).unwrap();
         assert_eq!(all.expose(), r#"{"auths":{"a":{"auth":"Mw=="},"b":{"auth":"Mg=="}}}"#);
-        assert!(merged(&machine, &["none"]).is_err());
+        assert_eq!(alone(&machine, Some("base")).unwrap().expose(), r#"{"auths":{"a":{"auth":"Mw=="}}}"#);
+        assert_eq!(alone(&machine, None).unwrap().expose(), r#"{"auths":{}}"#);
+        assert!(merged(&machine, &["none"]).is_err() && alone(&machine, Some("none")).is_err());
         // A node has its own elsewhere.
         machine.write(PULL_SECRETS[0], 0o600, r#"{"auths":{"c":{"auth":"NA=="}}}"#).unwrap();
         assert!(merged(&machine, &[]).unwrap().expose().contains("NA=="));
-        machine.write(&secret("odd"), 0o600, "hunter2").unwrap();
+        machine.write(&super::path("odd"), 0o600, "hunter2").unwrap();
         let told = merged(&machine, &["odd"]).unwrap_err().to_string();
         assert!(!told.contains("hunter2") && told.contains("secrets/odd.json"), "{told}");
         let path = file(&machine, "x", &all).unwrap();

@@ -15,12 +15,12 @@ const TRUST: [&str; 2] = [
     "/etc/pki/ca-trust/source/anchors/ca.crt",
     "/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt",
 ];
-/// Files that never go into an image: nodes get them by Ignition.
-const SECRET_FILES: [&str; 1] = ["/var/lib/kubelet/config.json"];
-const SECRET_FOLDERS: [&str; 1] = ["/etc/ocl-registry/"];
-/// Where files that only their owner may read are taken for secrets.
-const GUARDED_FOLDERS: [&str; 2] = ["/etc/kubernetes/", "/var/"];
-const OWNER_ONLY: u64 = 0o600;
+/// Files that never go into an image, whatever their mode: nodes get them by Ignition.
+const SECRET_FILES: [&str; 2] =
+    ["/var/lib/kubelet/config.json", "/etc/mco/internal-registry-pull-secret.json"];
+const SECRET_FOLDER: &str = "/etc/ocl-registry/";
+/// What a file's mode gives to its group and to all others.
+const OF_OTHERS: u64 = 0o077;
 
 /// The folder of a pool's context.
 pub(crate) fn dir(pool: &str) -> String {
@@ -43,11 +43,11 @@ pub(crate) fn without_secrets(mut config: Value) -> (Value, Vec<String>) {
     (config, left_out)
 }
 
+/// What only its owner may read is taken for a secret. A file without a mode gets 0644 from Ignition.
 fn is_secret(path: &str, mode: Option<u64>) -> bool {
-    let below = |folders: &[&str]| folders.iter().any(|folder| path.starts_with(folder));
     SECRET_FILES.contains(&path)
-        || below(&SECRET_FOLDERS)
-        || mode == Some(OWNER_ONLY) && below(&GUARDED_FOLDERS)
+        || path.starts_with(SECRET_FOLDER)
+        || mode.is_some_and(|mode| mode & OF_OTHERS == 0)
 }
 
 /// Writes a pool's context anew; whether it has authorities.
@@ -109,12 +109,13 @@ mod tests {
             file("/var/lib/kubelet/config.json", 0o644), file("/etc/ocl-registry/tls.key", 0o600),
             file("/etc/ocl-registry/config.yaml", 0o644), file("/etc/kubernetes/kubeconfig", 0o600),
             file("/etc/kubernetes/kubelet.conf", 0o644), file("/var/x", 0o600), file("/etc/x", 0o600),
-            {"path": "/etc/kubernetes/unknown"}]}});
+            file("/etc/mco/internal-registry-pull-secret.json", 0o644), file("/etc/y", 0o400),
+            file("/usr/local/bin/z", 0o700), file("/etc/group", 0o640), {"path": "/etc/kubernetes/unknown"}]}});
         let (kept, left_out) = without_secrets(config);
         let paths: Vec<_> =
             kept["storage"]["files"].as_array().unwrap().iter().map(|file| &file["path"]).collect();
-        assert_eq!(paths, ["/etc/kubernetes/kubelet.conf", "/etc/x", "/etc/kubernetes/unknown"]);
-        assert_eq!(left_out.len(), 5);
+        assert_eq!(paths, ["/etc/kubernetes/kubelet.conf", "/etc/group", "/etc/kubernetes/unknown"]);
+        assert_eq!(left_out.len(), 9);
         assert_eq!(without_secrets(json!({})).0, json!({}));
     }
 

@@ -14,15 +14,14 @@ use sha2::{Digest as _, Sha256};
 use super::containerfile::{ContainerfileInput, foreign_images, render as render_containerfile};
 use super::embedded::Embedded;
 use super::image::{Attempt, digest_path};
-use super::lock::{Lock, LockError};
+use super::lock::Lock;
 use super::machine_os_config::MachineOsConfig;
 use super::render::{self, Pass};
 use super::{
     Builder, FIRST_PAUSE, Failed, LONGEST_PAUSE, Machine, StartError, Store, auth, base_image, bundle,
-    context, node, preflight, rerender, scratch, verify,
+    context, end, node, preflight, rerender, scratch, verify,
 };
 use crate::config::Registry;
-use crate::paths;
 
 /// How often what concerns the surroundings is tried.
 const TRIES: u32 = 3;
@@ -36,20 +35,18 @@ impl Builder {
         let _lock = Lock::take(&self.machine)?;
         let pools: Vec<Pool> = self.pools().map(|pool| pool.name).collect();
         let store = Store::open(&self.machine, pools.iter().copied()).map_err(StartError::State)?;
-        if let Some(end) = store.get().end() {
+        if let Some(end) = end::ended(&self.machine, &store).await.map_err(StartError::State)? {
             self.leave_node().await;
             return Ok(end);
         }
         let work = Build { builder: self, machine: &self.machine, store: &store, pools };
-        let done = match tokio::time::timeout(work.time_left(), work.go_on()).await {
-            Ok(done) => done,
-            Err(_) => Err(Failed::for_good(
-                LayeringErrorCode::Timeout,
-                format!("the build took longer than {} minutes", self.config.build_timeout_seconds / 60),
-            )),
+        let done = match end::is_held_back(&self.machine) {
+            // Nobody wants the images any more.
+            true => Err(end::cancelled()),
+            false => work.in_time().await,
         };
         if let Err(failed) = &done {
-            end(&self.machine, &store, failed).await.map_err(StartError::State)?;
+            end::end(&self.machine, &store, failed).await.map_err(StartError::State)?;
         } else if self.location == BuildLocation::ControlPlane
             && let Err(error) = bundle::write(&self.machine).await
         {
@@ -65,34 +62,6 @@ impl Builder {
             node::tidy(&self.machine).await;
         }
     }
-
-    /// The end of a run that was told to stop.
-    ///
-    /// # Errors
-    /// When the state can't be kept.
-    pub async fn cancelled(&self) -> Result<(), StartError> {
-        let _lock = match Lock::take(&self.machine) {
-            // Whoever has stopped it does the rest.
-            Err(LockError::Taken) => return Ok(()),
-            taken => taken?,
-        };
-        let store = Store::open(&self.machine, std::iter::empty()).map_err(StartError::State)?;
-        let cancelled = Failed::for_good(LayeringErrorCode::Cancelled, "the build was stopped");
-        end(&self.machine, &store, &cancelled).await.map_err(StartError::State)
-    }
-}
-
-/// Keeps a failure, gathers what tells of it, and gives the room back. The file that holds the temporary control plane back comes first:
-/// whatever follows may be cut off.
-pub(super) async fn end(machine: &Machine, store: &Store, failed: &Failed) -> io::Result<()> {
-    tracing::error!(error = %failed, "the build has failed");
-    store.fail(failed)?;
-    machine.write(paths::FAILED, 0o600, failed.to_string())?;
-    if let Err(error) = bundle::write(machine).await {
-        tracing::warn!(%error, "the logs of the build are not gathered");
-    }
-    scratch::remove(machine).await;
-    Ok(())
 }
 
 struct Build<'a> {
@@ -113,6 +82,16 @@ impl From<io::Error> for Failed {
 }
 
 impl Build<'_> {
+    /// Goes on, as long as there is time.
+    async fn in_time(&self) -> Result<(), Failed> {
+        let done = tokio::time::timeout(self.time_left(), self.go_on()).await;
+        done.unwrap_or_else(|_| {
+            let minutes = self.builder.config.build_timeout_seconds / 60;
+            let reason = format!("the build took longer than {minutes} minutes");
+            Err(Failed::for_good(LayeringErrorCode::Timeout, reason))
+        })
+    }
+
     /// What is left of the time that was given, which is counted from the first beginning.
     fn time_left(&self) -> Duration {
         let whole = Duration::from_secs(self.builder.config.build_timeout_seconds)
@@ -348,7 +327,10 @@ impl Build<'_> {
             images.extend(foreign_images(config.containerfile()));
             preflight::images(&self.session(secret)?, &images, arch).await?;
             if let Registry::External {} = self.builder.config.registry {
-                let secret = auth::parsed(&self.merged(Some(*pool), MachineOsConfig::push_secret)?)?;
+                // Later roll-outs read the image with this secret alone (§B4.1).
+                let secret = auth::alone(self.machine, config.push_secret())
+                    .map_err(|error| Failed::for_good(LayeringErrorCode::Preflight, error.to_string()))?;
+                let secret = auth::parsed(&secret)?;
                 preflight::push(&self.session(secret)?, &external_repository(&config)?).await?;
             }
         }

@@ -55,15 +55,9 @@ impl Attempt<'_> {
         let name = Builder::local_name(self.pool);
         let args = ["build", "--network=host", "--security-opt=label=disable", "--authfile", self.auth];
         let mut cmd = podman(self.machine, LONGEST_BUILD).args(args);
-        for (name, value) in [
-            ("HTTP_PROXY", &self.proxy.http),
-            ("HTTPS_PROXY", &self.proxy.https),
-            ("NO_PROXY", &self.proxy.no),
-        ] {
-            if !value.is_empty() {
-                // A proxy's address may have a password in it: by its name alone the value comes from the environment.
-                cmd = cmd.args(["--build-arg", name]).env(name, value);
-            }
+        // A proxy's address may have a password in it: by its name alone the value comes from the environment, which the builder sets.
+        for (name, _) in self.proxy.variables() {
+            cmd = cmd.args(["--build-arg", &name]);
         }
         let cmd = cmd.args(context::volumes(self.machine));
         let iid = self.machine.name(&format!("{}/iid-{}", paths::SCRATCH, self.pool));

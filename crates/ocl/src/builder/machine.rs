@@ -32,6 +32,12 @@ impl Machine {
         Self { root: root.into(), tools, faster: 1 }
     }
 
+    /// The machine with variables that its programs get in addition.
+    pub(super) fn env(mut self, variables: Vec<(String, String)>) -> Self {
+        self.tools = self.tools.env(variables);
+        self
+    }
+
     /// All pauses so many times shorter; for tests.
     pub fn faster(mut self, divisor: u32) -> Self {
         self.faster = divisor.max(1);

@@ -10,6 +10,7 @@ mod bundle;
 mod containerfile;
 mod context;
 mod embedded;
+mod end;
 mod failure;
 mod flow;
 mod image;
@@ -75,13 +76,16 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The builder of the machine's `config.json`, for the pools that are built at `location`.
+    /// The builder of the machine's `config.json`, for the pools that are built at `location`. All programs that it runs go through the
+    /// cluster's proxy, which the machine's own environment may not have.
     ///
     /// # Errors
     /// When there is no such file, or it is not to be used.
     pub fn new(machine: Machine, location: BuildLocation) -> Result<Self, StartError> {
         let bytes = machine.read(paths::CONFIG).map_err(|source| StartError::Read { source })?;
-        Ok(Self { config: Config::read(&bytes)?, machine, location })
+        let config = Config::read(&bytes)?;
+        let machine = machine.env(config.proxy.variables());
+        Ok(Self { config, machine, location })
     }
 
     /// What is to be built, and for whom.
@@ -132,6 +136,12 @@ pub(crate) mod tests {
         Config::read(text.to_string().as_bytes()).unwrap()
     }
 
+    /// A builder on a bootstrap host that has this `config.json`.
+    pub(crate) fn builder(machine: &Machine, config: &Config) -> Builder {
+        machine.write(paths::CONFIG, 0o600, config.write().unwrap()).unwrap();
+        Builder::new(machine.clone(), BuildLocation::Bootstrap).unwrap()
+    }
+
     /// A machine whose programs are one script, which finds its command line in `$line`; what they are asked goes to `asked`.
     pub(crate) fn scripted(root: &Path, body: &str) -> Machine {
         let tools = root.join("tools");
@@ -159,5 +169,24 @@ pub(crate) mod tests {
             symlink(&first, tools.join(name)).unwrap();
         }
         Machine::at(root, Tools::at(tools))
+    }
+
+    /// What is pulled, pushed and built goes the way of the cluster, also where this process has no such variables.
+    #[tokio::test]
+    async fn programs_of_a_builder_know_the_clusters_proxy() {
+        let dir = tempfile::tempdir().unwrap();
+        let machine = scripted(
+            dir.path(),
+            "echo \"$HTTP_PROXY $http_proxy $HTTPS_PROXY $https_proxy $NO_PROXY $no_proxy\" > DIR/way",
+        );
+        let mut config = config(1);
+        config.proxy.https = "http://proxy:3128".to_owned();
+        config.proxy.http = "http://proxy:3129".to_owned();
+        config.proxy.no = "d.example.com".to_owned();
+        let builder = builder(&machine, &config);
+        base_image::pull(&builder.machine, "quay.io/os@sha256:1", "/run/ocl/auth.json").await.unwrap();
+        let way = std::fs::read_to_string(dir.path().join("way")).unwrap();
+        let [http, https, no] = ["http://proxy:3129", "http://proxy:3128", "d.example.com"];
+        assert_eq!(way, format!("{http} {http} {https} {https} {no} {no}\n"));
     }
 }

@@ -252,7 +252,16 @@ impl Host {
             {"name": "worker", "mosc": "mosc-worker.yaml", "location": "control-plane"},
         ]);
         let baked = json!({"path": "/etc/baked", "mode": 420, "contents": {"source": "data:,yes"}});
-        let config = json!({"ignition": {"version": "3.2.0"}, "storage": {"files": [baked]}});
+        let secret =
+            |path: &str| json!({"path": path, "mode": 0o600, "contents": {"source": "data:,hunter2"}});
+        // A cluster renders what a bootstrap host does not.
+        let files = [
+            baked,
+            secret("/etc/mco/internal-registry-pull-secret.json"),
+            secret("/var/lib/kubelet/config.json"),
+            secret("/etc/mine/key"),
+        ];
+        let config = json!({"ignition": {"version": "3.2.0"}, "storage": {"files": files}});
         let base = self.read("mcc/bootstrap/base");
         let spec = json!({"osImageURL": base.trim(), "config": config});
         let rendered = json!({"metadata": {"name": "rendered-worker-1"}, "spec": spec});

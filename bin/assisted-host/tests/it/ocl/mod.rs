@@ -23,10 +23,19 @@ const STATES: [&str; 10] = [
     "verifying",
 ];
 
-/// Lets the builder die when a state is on disk.
-fn dying_at(state: &str) -> String {
+/// Lets a builder that is started so die when a state is on disk.
+fn dying_at(state: &str, run: &str) -> String {
     format!(
-        "fails env ASSISTED_DIE_AFTER='1 build {state}' $OCL run 2> /shared/err\ngrep -q 'died after: build {state}' /shared/err\n"
+        "fails env ASSISTED_DIE_AFTER='1 build {state}' $OCL {run} 2> /shared/err\ngrep -q 'died after: build {state}' /shared/err\n"
+    )
+}
+
+/// Looks for passwords in all that the registry whose images are below a folder has: in layers, too.
+fn without_secrets(images: &str) -> String {
+    format!(
+        "for blob in {images}/docker/registry/v2/blobs/sha256/*/*/data; do\n  gzip -cdf $blob > /tmp/blob\n  \
+         fails grep -aqF -e hunter2 -e b2NsOmh1bnRlcjI= /tmp/blob\n  if grep -aqF ustar /tmp/blob; then layers=unpacked; fi\ndone\n\
+         test \"$layers\" = unpacked\nrm /tmp/blob\n"
     )
 }
 
@@ -36,8 +45,9 @@ fn a_build_that_is_killed_in_each_state_goes_on() {
     let host = Host::new();
     host.make_release();
     host.write_input(GOOD);
-    let mut script: String = STATES.iter().map(|state| dying_at(state)).collect();
+    let mut script: String = STATES.iter().map(|state| dying_at(state, "run")).collect();
     let port = host.port();
+    let without_secrets = without_secrets("/var/ocl-scratch/registry");
     script.push_str(&format!(
         "fails env ASSISTED_DIE_AFTER='1 build rerendering' $OCL run 2> /dev/null\n$OCL run\n$OCL run\n$OCL status > /shared/status\n\
          image=localhost:{port}/ocl/os-image-master@$(sed -n 's/.*\"digest\": \"\\(.*\\)\".*/\\1/p' /shared/status)\n\
@@ -48,9 +58,7 @@ fn a_build_that_is_killed_in_each_state_goes_on() {
          podman inspect --format '{{{{json .Labels}}}}' $image > /shared/labels\n\
          digest=${{image##*:}}\nset -- /var/ocl-scratch/registry/docker/registry/v2/blobs/sha256/*/$digest/data\n\
          sha256sum $1 | cut -d ' ' -f 1 > /shared/sum\necho $digest >> /shared/sum\n\
-         for blob in /var/ocl-scratch/registry/docker/registry/v2/blobs/sha256/*/*/data; do\n  gzip -cdf $blob > /tmp/blob\n  \
-         fails grep -aqF -e hunter2 -e b2NsOmh1bnRlcjI= /tmp/blob\n  if grep -aqF ustar /tmp/blob; then layers=unpacked; fi\ndone\n\
-         test \"$layers\" = unpacked\nrm /tmp/blob\n\
+         {without_secrets}\
          $OCL stop\nfails grep ocl-scratch /proc/mounts\nfails podman container exists ocl-registry\n"
     ));
     let told = host.run(&script);
@@ -102,7 +110,7 @@ fn a_build_goes_on_after_a_power_cut() {
     host.make_release();
     host.write_input(GOOD);
     for state in ["building", "verifying"] {
-        host.run(&dying_at(state));
+        host.run(&dying_at(state, "run"));
     }
     host.run("$OCL run\n");
     assert_eq!(host.status()["builds"][0]["state"], "Ready");
@@ -115,7 +123,7 @@ fn everything_a_build_goes_on_after_a_power_cut_in_any_state() {
     host.make_release();
     host.write_input(GOOD);
     for state in STATES {
-        host.run(&dying_at(state));
+        host.run(&dying_at(state, "run"));
     }
     host.run("fails env ASSISTED_DIE_AFTER='1 build rerendering' $OCL run 2> /dev/null\n");
     host.run("$OCL run 2> /shared/err\n");
@@ -123,21 +131,22 @@ fn everything_a_build_goes_on_after_a_power_cut_in_any_state() {
 }
 
 /// A control plane node has its registry by its own configuration: what is built there is added to it, and nothing else of the build stays.
-/// A builder that was killed goes on.
+/// A builder that is killed in any state goes on. No secret of the rendered configuration is in any layer.
 #[test]
 fn a_control_plane_node_builds_for_workers() {
     let host = Host::new();
     host.make_release();
     host.write_node_input(GOOD);
     let port = host.port();
+    let dying: String = STATES.iter().chain(&["rerendering"]).map(|state| dying_at(state, "$RUN")).collect();
+    let without_secrets = without_secrets("/var/lib/ocl-registry");
     let script = format!(
         "mkdir -p /etc/ocl-registry /var/lib/ocl-registry /var/lib/kubelet\ncp /opt/openshift/ocl/registry/* /etc/ocl-registry/\n\
          rm -rf /opt/openshift/ocl\nmv /root/.docker/config.json /var/lib/kubelet/\n\
          podman run --detach --name ocl-registry --net=host --security-opt=label=disable --volume /var/lib/ocl-registry:/var/lib/registry \
          --volume /etc/ocl-registry:/etc/registry:ro --entrypoint /usr/bin/distribution $REGISTRY/lab/registry:1 serve /etc/registry/config-ro.yaml\n\
          RUN='run --location control-plane --given /shared/ocl'\n\
-         for state in pulling-base pushing; do\n  fails env ASSISTED_DIE_AFTER=\"1 build $state\" $OCL $RUN 2> /shared/err\n  \
-         grep -q \"died after: build $state\" /shared/err\ndone\n\
+         {dying}\
          $OCL $RUN 2> /shared/err\n$OCL $RUN 2> /shared/err\n$OCL status > /shared/status\n\
          digest=$(sed -n 's/.*\"digest\": \"\\(.*\\)\".*/\\1/p' /shared/status)\n\
          podman run --rm --net=host --authfile /var/lib/kubelet/config.json --entrypoint /bin/cat \
@@ -145,6 +154,7 @@ fn a_control_plane_node_builds_for_workers() {
          podman container exists ocl-registry\nfails podman container exists ocl-build-rw\nfails grep ocl-scratch /proc/mounts\n\
          fails test -e /var/lib/ocl-scratch\nfails test -e /opt/openshift/ocl/secrets\nfails test -e /opt/openshift/ocl/pass1\n\
          test -s /var/log/ocl/Containerfile.worker\n\
+         {without_secrets}\
          $OCL replicate --given /shared/ocl --image api-int.c.d.example.com:{port}/ocl/os-image-worker@$digest 2> /shared/err\n\
          grep -q \"\\\"ocl/os-image-worker\\\":\\\"$digest\\\"\" /etc/ocl-registry/wanted.json\n"
     );
@@ -165,8 +175,8 @@ fn a_control_plane_node_builds_for_workers() {
     );
 }
 
-/// A registry of the user's is asked before the build whether it takes an upload with the secret of the MachineOSConfig. The image is pushed there,
-/// and named by the digest of that registry's own bytes; the host has no registry itself.
+/// A registry of the user's is asked before the build whether it takes an upload with the secret of the MachineOSConfig, whatever else the host
+/// may open it with. The image is pushed there, and named by the digest of that registry's own bytes; the host has no registry itself.
 #[test]
 fn an_image_goes_to_an_external_registry_that_takes_it() {
     let host = Host::new();
@@ -178,11 +188,28 @@ fn an_image_goes_to_an_external_registry_that_takes_it() {
     let registry = external.name();
     // `reader:guessed`, and then the password that it has.
     host.write_external_input(GOOD, &registry, "cmVhZGVyOmd1ZXNzZWQ=");
-    host.run("fails $OCL run 2> /shared/err\nfails grep ocl-scratch /proc/mounts\n");
-    let error = &host.status()["builds"][0]["error"];
-    assert_eq!(error["code"], "preflight", "{error}");
-    let why = format!("an image can't be pushed to {registry}/acme/os-master");
-    assert!(error["reason"].as_str().unwrap().contains(&why), "{error}");
+    let refused = || {
+        let error = &host.status()["builds"][0]["error"];
+        assert_eq!(error["code"], "preflight", "{error}");
+        let why = format!("an image can't be pushed to {registry}/acme/os-master");
+        assert!(error["reason"].as_str().unwrap().contains(&why), "{error}");
+    };
+    // A builder that is killed when its failure is on disk leaves the rest of its end to the next.
+    host.run(&format!(
+        "{}fails test -e /opt/openshift/ocl/failed\nfails $OCL run 2> /shared/err\ntest -s /opt/openshift/ocl/failed\n\
+         fails grep ocl-scratch /proc/mounts\n",
+        dying_at("failed", "run")
+    ));
+    refused();
+
+    host.reset();
+    let own = host.read("docker/config.json");
+    let opens = serde_json::json!({"auths": {&registry: {"auth": "cmVhZGVyOmh1bnRlcjI="}}}).to_string();
+    host.write("docker/config.json", &opens);
+    host.write("openshift/ocl/secrets/push.json", &own);
+    host.run("fails $OCL run 2> /shared/err\n");
+    refused();
+    host.write("docker/config.json", &own);
     let repositories = images.join("docker/registry/v2/repositories");
     assert!(!repositories.join("acme/os-master/_manifests").exists(), "nothing was pushed");
 
@@ -330,17 +357,22 @@ fn everything_failures_have_their_codes() {
     assert_eq!(host.status()["builds"][0]["state"], "Ready");
 }
 
-/// A builder that is stopped ends its programs, and gives back what it took.
+/// A builder that is stopped ends its programs, and gives back what it took; one that is stopped before it begins builds nothing.
 #[test]
 fn a_builder_can_be_stopped() {
     let host = Host::new();
     host.make_release();
     host.write_input("FROM configs AS final\nRUN sleep 1000\n");
     host.run(
+        "$OCL stop\ntest -s /opt/openshift/ocl/failed\nfails $OCL run 2> /shared/first\ngrep -q 'cancelled: the build was stopped' /shared/first\n\
+         fails test -e /opt/openshift/ocl/pass1\nrm -r /opt/openshift/ocl/failed /opt/openshift/ocl/state\n",
+    );
+    host.run(
         "$OCL run 2> /shared/err & builder=$!\n\
          for second in $(seq 300); do if grep -qs 'RUN sleep' /opt/openshift/ocl/state/status.json; then break; fi; sleep 1; done\n\
          grep -q 'RUN sleep' /opt/openshift/ocl/state/status.json\nfails $OCL run 2> /shared/second\n\
-         $OCL stop\nfails wait $builder\nfails grep ocl-scratch /proc/mounts\nfails podman container exists ocl-registry\n$OCL stop\n",
+         $OCL stop\nfails wait $builder\nfails grep ocl-scratch /proc/mounts\nfails podman container exists ocl-registry\n\
+         test -s /opt/openshift/ocl/failed\n$OCL stop\n",
     );
     assert!(host.read("shared/second").contains("another builder runs"));
     assert_eq!(host.status()["builds"][0]["error"]["code"], "cancelled");
