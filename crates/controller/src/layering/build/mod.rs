@@ -27,7 +27,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tracing::{info, warn};
 
-use super::PassError;
+use super::{PassError, report};
 use crate::cluster::{is_absent, status};
 use crate::context::Context;
 use crate::finish::{administrator, apply};
@@ -79,7 +79,7 @@ pub(super) async fn pass(
                 error_code: Some(code),
                 ..build
             };
-            report(images, failed).await
+            report(images, failed).await.map(drop)
         }
         done => done,
     }
@@ -136,18 +136,6 @@ async fn look(context: &Context) -> Result<Looked, PassError> {
     Ok(Looked { builder: BuilderStatus::of(map.as_ref()), job: JobState::of(job.as_ref()) })
 }
 
-/// Reports a build. What the service takes for over is so: the next pass sees how it has ended.
-async fn report(images: &Layering, build: LayeringBuild) -> Result<(), PassError> {
-    use assisted_ocl::service::LayeringError::Refused;
-    match images.report(build, Vec::new()).await {
-        Err(Refused { status: 409, message }) => {
-            warn!(message, "the build has ended for the service");
-            Ok(())
-        }
-        done => Ok(done?),
-    }
-}
-
 async fn control_plane(context: &Context) -> Result<Vec<Node>, PassError> {
     let labelled = ListParams::default().labels(MASTERS);
     Ok(Api::<Node>::all(context.kube.clone()).list(&labelled).await?.items)
@@ -186,7 +174,7 @@ async fn begin(
         step: Some(format!("starting the builder on node {name}")),
         ..build.clone()
     };
-    report(images, begun).await
+    report(images, begun).await.map(drop)
 }
 
 /// The host that a node is, for people to find it.
@@ -236,7 +224,7 @@ async fn follow(
     let Some(waits) = seen::waits(&own) else { return Ok(()) };
     let state = if build.state == BuildState::Pending { BuildState::WaitingForRender } else { build.state };
     let attempt = build.attempt.max(1);
-    report(images, LayeringBuild { state, attempt, step: Some(waits), ..build.clone() }).await
+    report(images, LayeringBuild { state, attempt, step: Some(waits), ..build.clone() }).await.map(drop)
 }
 
 /// Creates an object, unless it is there.
