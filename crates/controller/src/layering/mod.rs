@@ -5,6 +5,8 @@ mod adopt;
 mod build;
 mod gather;
 
+use std::collections::BTreeMap;
+
 use assisted_base::error::chain;
 use assisted_base::http::Proxies as Way;
 use assisted_ocl::paths::image_machine_config;
@@ -123,16 +125,24 @@ fn member<'a>(object: &'a Value, wanted: &str) -> Option<&'a Value> {
     members.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, said)| said)
 }
 
+/// What this process knows of the images beside what all see.
+#[derive(Debug, Default)]
+struct Followed {
+    work: Work,
+    /// The name of each pool's configuration at the moment when our MachineConfig was taken away.
+    names: BTreeMap<Pool, String>,
+}
+
 /// Follows the images until each is the cluster's own, or has failed. There is nothing to do where there are none.
 pub(crate) async fn follow(context: &Context, stop: &CancellationToken) {
-    let mut work = Work::default();
-    let end = Box::pin(watch(context, stop, &mut work)).await;
+    let mut followed = Followed::default();
+    let end = Box::pin(watch(context, stop, &mut followed)).await;
     match end {
         Some(end) => {
             info!(?end, "nothing is left to do for images of nodes");
             *context.images.lock() = Some(end);
         }
-        None => build::abandon(context, &mut work).await,
+        None => build::abandon(context, &mut followed.work).await,
     }
 }
 
@@ -197,7 +207,7 @@ async fn report(images: &Layering, build: LayeringBuild) -> Result<bool, PassErr
 }
 
 /// `None` when it was stopped.
-async fn watch(context: &Context, stop: &CancellationToken, work: &mut Work) -> Option<ImagesEnd> {
+async fn watch(context: &Context, stop: &CancellationToken, followed: &mut Followed) -> Option<ImagesEnd> {
     let images = match client(context).await {
         Ok(images) => images,
         Err(error) => {
@@ -222,7 +232,7 @@ async fn watch(context: &Context, stop: &CancellationToken, work: &mut Work) -> 
             }
         };
         is_known = true;
-        Box::pin(pass(context, &images, work, state)).await
+        Box::pin(pass(context, &images, followed, state)).await
     });
     end.await.ok()
 }
@@ -231,7 +241,7 @@ async fn watch(context: &Context, stop: &CancellationToken, work: &mut Work) -> 
 async fn pass(
     context: &Context,
     images: &Layering,
-    work: &mut Work,
+    followed: &mut Followed,
     state: LayeringState,
 ) -> Option<ImagesEnd> {
     let (mut done, mut end) = (true, Ok(()));
@@ -240,7 +250,7 @@ async fn pass(
         if build.state == BuildState::Failed {
             end = end.and_then(|()| Err(failure(&build)));
         }
-        done &= match Box::pin(pass_of(context, images, build, work)).await {
+        done &= match Box::pin(pass_of(context, images, build, followed)).await {
             Ok(is_over) => is_over,
             Err(error) => {
                 warn!(%pool, error = chain(&error), "the image of a pool has to wait");
@@ -256,8 +266,9 @@ async fn pass_of(
     context: &Context,
     images: &Layering,
     build: LayeringBuild,
-    work: &mut Work,
+    followed: &mut Followed,
 ) -> Result<bool, PassError> {
+    let Followed { work, names } = followed;
     let in_cluster = build.location == BuildLocation::ControlPlane;
     match build.state {
         BuildState::Failed => {
@@ -269,7 +280,7 @@ async fn pass_of(
         BuildState::Ready => {
             let is_over = build.adopted
                 || Box::pin(build::is_everywhere(context, images, &build)).await?
-                    && adopt(context, images, build).await?;
+                    && adopt(context, images, build, names).await?;
             if is_over && in_cluster {
                 build::clean(context, work).await;
             }
@@ -289,18 +300,29 @@ fn failure(build: &LayeringBuild) -> String {
     format!("pool {}: {code}: {}", build.pool, build.error.as_deref().unwrap_or_default())
 }
 
-async fn adopt(context: &Context, images: &Layering, build: LayeringBuild) -> Result<bool, PassError> {
+async fn adopt(
+    context: &Context,
+    images: &Layering,
+    build: LayeringBuild,
+    names: &mut BTreeMap<Pool, String>,
+) -> Result<bool, PassError> {
     let facts = facts(context, &build).await?;
+    let renamed = names.get(&build.pool).and_then(|before| facts.renamed(before));
+    if let Some(renamed) = &renamed {
+        warn!(pool = %build.pool, renamed, "nodes are rolled out once more");
+    }
     match adopt::decide(&build, &facts) {
         Adoption::Adopted { superfluous } => {
             // That names stay as they are is seen once it has gone.
             if superfluous && remove_own(context, &build).await? {
+                names.insert(build.pool, facts.configuration("status").to_owned());
                 return Ok(false);
             }
             info!(pool = %build.pool, "the cluster has taken the image over");
             report(images, LayeringBuild { adopted: true, step: None, ..build }).await
         }
         Adoption::Waiting(what) => {
+            let what = [Some(what), renamed].into_iter().flatten().collect::<Vec<_>>().join("; ");
             info!(pool = %build.pool, what, "the image is not the cluster's own yet");
             if build.step.as_ref() != Some(&what) {
                 report(images, LayeringBuild { step: Some(what), ..build }).await?;
