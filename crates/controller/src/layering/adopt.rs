@@ -1,5 +1,6 @@
 //! When an image is the cluster's own (ocl-day1 §B8): its MachineOSConfig is seeded with it, the pool is updated, and each node has it.
 
+use assisted_ocl::builder::redact;
 use assisted_wire::on_cluster_layering::{LayeringBuild, Pool};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
@@ -21,6 +22,22 @@ pub(super) struct Facts {
     pub nodes: Vec<NodeFacts>,
 }
 
+impl Facts {
+    /// The name of the configuration that the pool is to have (`spec`), or has (`status`); empty where there is none.
+    pub(super) fn configuration(&self, part: &str) -> &str {
+        let name = self.pool.as_ref().and_then(|pool| pool[part]["configuration"]["name"].as_str());
+        name.unwrap_or_default()
+    }
+
+    /// Tells whether the pool is to have another configuration than `before`, which it had when our MachineConfig was taken away.
+    pub(super) fn renamed(&self, before: &str) -> Option<String> {
+        let now = self.configuration("spec");
+        (!now.is_empty() && now != before).then(|| {
+            format!("the configuration {before} has become {now} since our MachineConfig was removed")
+        })
+    }
+}
+
 /// What a node says of itself.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NodeFacts {
@@ -29,6 +46,9 @@ pub(super) struct NodeFacts {
     pub desired_config: String,
     pub current_image: String,
     pub desired_image: String,
+    /// What its machine config daemon does, and why it does not come further.
+    pub state: String,
+    pub reason: String,
     /// The image that its configuration names.
     pub boots: String,
 }
@@ -47,8 +67,43 @@ impl NodeFacts {
             desired_config: annotation("desiredConfig"),
             current_image: annotation("currentImage"),
             desired_image: annotation("desiredImage"),
+            state: annotation("state"),
+            reason: redact(&annotation("reason")),
             boots: String::new(),
         })
+    }
+
+    /// The image that a node runs for good: it has said so itself, and the cluster wants nothing else of it. On its way it has none yet, or
+    /// is to have another: while the operator takes an image over, and with `rollout: Switch` (ocl-day1 §A6, §B6.1).
+    fn settled_image(&self) -> Option<&str> {
+        let is_done = self.state == "Done"
+            && self.current_config == self.desired_config
+            && self.current_image == self.desired_image;
+        (is_done && !self.current_image.is_empty()).then_some(self.current_image.as_str())
+    }
+
+    /// What the node lacks to be in its pool's image, with the configuration that the pool has; `None` where it is.
+    fn lacks(&self, config: &str, image: &str) -> Option<String> {
+        let Self {
+            name, current_config, desired_config, current_image, desired_image, state, reason, ..
+        } = self;
+        let mut lacking = Vec::new();
+        // What it was given before its first start is what the pool has: rendered names are equal (§B7.1).
+        if current_config != desired_config || current_config != config {
+            lacking.push(format!(
+                "it has the configuration {current_config:?} and is to have {desired_config:?}, the pool has {config:?}"
+            ));
+        }
+        if current_image != image || desired_image != image {
+            lacking.push(format!("it runs the image {current_image:?} and is to run {desired_image:?}"));
+        }
+        if lacking.is_empty() {
+            return None;
+        }
+        if !matches!(state.as_str(), "" | "Done") {
+            lacking.push(format!("its machine config daemon is {state}: {reason}"));
+        }
+        Some(format!("node {name} is not in the image yet: {}", lacking.join("; ")))
     }
 }
 
@@ -84,10 +139,20 @@ pub(super) fn decide(build: &LayeringBuild, facts: &Facts) -> Adoption {
     if let Some(node) = odd {
         return Adoption::Wrong(format!("node {} boots {}, and not {image}", node.name, node.boots));
     }
+    let os_config = facts.os_config.as_ref();
+    let seeded = os_config
+        .and_then(|config| config.pointer("/status/currentImagePullSpec")?.as_str())
+        .unwrap_or_default();
+    // An image that the operator has built since is the pool's own as well: that is waited for.
+    for node in &facts.nodes {
+        if let Some(booted) = node.settled_image().filter(|booted| ![image, seeded].contains(booted)) {
+            return Adoption::Wrong(format!("node {} runs {booted}, and not {image}", node.name));
+        }
+    }
     if build.seedable == Some(false) {
         return Adoption::NotSeedable;
     }
-    let Some(os_config) = &facts.os_config else {
+    let Some(os_config) = os_config else {
         return Adoption::Waiting(format!("MachineOSConfig {pool} is not there"));
     };
     if !holds(os_config, "Seeded") {
@@ -97,16 +162,14 @@ pub(super) fn decide(build: &LayeringBuild, facts: &Facts) -> Adoption {
             why.unwrap_or("no reason is told")
         ));
     }
-    let seeded =
-        os_config.pointer("/status/currentImagePullSpec").and_then(Value::as_str).unwrap_or_default();
     if seeded != image {
         return Adoption::Waiting(format!("MachineOSConfig {pool} has the image {seeded:?}"));
     }
     let Some(state) = &facts.pool else {
         return Adoption::Waiting(format!("MachineConfigPool {pool} is not there"));
     };
-    let name = |part: &str| state[part]["configuration"]["name"].as_str().unwrap_or_default();
-    if !holds(state, "Updated") || name("spec") != name("status") {
+    let config = facts.configuration("status");
+    if !holds(state, "Updated") || facts.configuration("spec") != config {
         return Adoption::Waiting(format!("MachineConfigPool {pool} is not updated"));
     }
     // A pool is updated while it is empty, too.
@@ -117,13 +180,8 @@ pub(super) fn decide(build: &LayeringBuild, facts: &Facts) -> Adoption {
             facts.expected
         ));
     }
-    for node in &facts.nodes {
-        let images = [&node.current_image, &node.desired_image];
-        // What it was given before its first start is what the pool has: rendered names are equal (§B7.1).
-        let is_pools = node.current_config == node.desired_config && node.current_config == name("status");
-        if !is_pools || images.iter().any(|other| *other != image) {
-            return Adoption::Waiting(format!("node {} is not in the image yet", node.name));
-        }
+    if let Some(what) = facts.nodes.iter().find_map(|node| node.lacks(config, image)) {
+        return Adoption::Waiting(what);
     }
     let names = |config: &Option<Value>| {
         config
@@ -157,6 +215,8 @@ mod tests {
             desired_config: "rendered-master-1".to_owned(),
             current_image: IMAGE.to_owned(),
             desired_image: IMAGE.to_owned(),
+            state: "Done".to_owned(),
+            reason: String::new(),
             boots: IMAGE.to_owned(),
         }
     }
@@ -237,6 +297,52 @@ mod tests {
             Adoption::Wrong(what) => assert!(what.contains("node m-1 boots quay.io/os@sha256:0"), "{what}"),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn a_node_that_is_done_in_another_image_is_found() {
+        const STOCK: &str = "quay.io/os@sha256:0";
+        let stock = || NodeFacts { current_image: STOCK.into(), desired_image: STOCK.into(), ..node() };
+        let decided = |node: NodeFacts, seedable: bool| {
+            let build = LayeringBuild { seedable: Some(seedable), ..build() };
+            decide(&build, &Facts { nodes: vec![node], ..facts() })
+        };
+        for seedable in [true, false] {
+            match decided(stock(), seedable) {
+                Adoption::Wrong(what) => assert_eq!(what, format!("node m-0 runs {STOCK}, and not {IMAGE}")),
+                other => panic!("{other:?}"),
+            }
+        }
+        // None of these is where it stays.
+        for (node, told) in [
+            (
+                NodeFacts { current_image: String::new(), desired_image: String::new(), ..stock() },
+                "image \"\"",
+            ),
+            (NodeFacts { desired_image: IMAGE.into(), ..stock() }, "is to run \"api-int"),
+            (NodeFacts { desired_config: "rendered-master-2".into(), ..stock() }, "is to have"),
+            (
+                NodeFacts { state: "Degraded".into(), reason: "no such image".into(), ..stock() },
+                "its machine config daemon is Degraded: no such image",
+            ),
+        ] {
+            match decided(node, true) {
+                Adoption::Waiting(what) => assert!(what.contains(told), "{told}: {what}"),
+                other => panic!("{told}: {other:?}"),
+            }
+        }
+        // The operator has built another one since.
+        let os_config = json!({"status": {"currentImagePullSpec": STOCK, "conditions": [{"type": "Seeded", "status": "True"}]}});
+        let rebuilt = Facts { os_config: Some(os_config), nodes: vec![stock()], ..facts() };
+        assert!(matches!(decide(&build(), &rebuilt), Adoption::Waiting(_)));
+    }
+
+    #[test]
+    fn names_stay_as_they_were_when_ours_goes() {
+        assert_eq!(facts().renamed("rendered-master-1"), None);
+        let told = facts().renamed("rendered-master-0").unwrap();
+        assert!(told.contains("rendered-master-0 has become rendered-master-1"), "{told}");
+        assert_eq!(Facts::default().renamed("rendered-master-0"), None);
     }
 
     #[test]

@@ -5,6 +5,8 @@ mod adopt;
 mod build;
 mod gather;
 
+use std::collections::BTreeMap;
+
 use assisted_base::error::chain;
 use assisted_base::http::Proxies as Way;
 use assisted_ocl::paths::image_machine_config;
@@ -23,7 +25,7 @@ use tracing::{info, warn};
 use crate::cluster::{MACHINE_CONFIG, MACHINE_CONFIG_POOL, MACHINE_OS_CONFIG, is_absent, proxies, status};
 use crate::context::{Context, ImagesEnd};
 use crate::error::ReconcileError;
-use crate::wait::poll_until;
+use crate::wait::{PollError, poll_until};
 use adopt::{Adoption, Facts, NodeFacts};
 use build::Work;
 
@@ -76,15 +78,28 @@ pub(crate) async fn are_awaited(
             return false;
         }
     };
-    let told = poll_until(stop, context.config.intervals.resync, None, async || match images.state().await {
+    let intervals = &context.config.intervals;
+    // The service may take as long to answer as the cluster may take for its images.
+    let limit = Some(intervals.adoption_limit);
+    let told = poll_until(stop, intervals.resync, limit, async || match images.state().await {
         Ok(state) => Some(state.is_some_and(|state| waits_for_adoption(&state, install_config_overrides))),
-        Err(error) if is_unknown(&error) => Some(false),
         Err(error) => {
             warn!(error = chain(&error), "whether there are images of nodes is not known yet");
             None
         }
     });
-    told.await.unwrap_or_default()
+    match told.await {
+        Ok(waits) => waits,
+        Err(PollError::Cancelled) => false,
+        Err(PollError::TimedOut) => {
+            let waits = is_asked_for(install_config_overrides);
+            warn!(
+                waits,
+                "the service doesn't say whether there are images of nodes: the install config decides"
+            );
+            waits
+        }
+    }
 }
 
 /// What the install config says of it holds before what was asked for beside that.
@@ -95,27 +110,39 @@ fn waits_for_adoption(state: &LayeringState, install_config_overrides: &str) -> 
     said.and_then(Value::as_bool).or(beside).unwrap_or(true)
 }
 
+/// The same by the install config alone, where the service doesn't answer.
+fn is_asked_for(install_config_overrides: &str) -> bool {
+    let overrides: Value = serde_json::from_str(install_config_overrides).unwrap_or_default();
+    let asked = member(&overrides, "onClusterLayering");
+    let said = |name: &str| asked.and_then(|asked| member(asked, name));
+    said("mode").is_some_and(|mode| mode == "Enabled")
+        && said("waitForAdoption").and_then(Value::as_bool).unwrap_or(true)
+}
+
 /// A member of the overrides, whose names may be in any case.
 fn member<'a>(object: &'a Value, wanted: &str) -> Option<&'a Value> {
     let members = object.as_object()?;
     members.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, said)| said)
 }
 
-/// Whether the service knows nothing of images.
-fn is_unknown(error: &LayeringError) -> bool {
-    matches!(error, LayeringError::Refused { status, .. } if (400..500).contains(status))
+/// What this process knows of the images beside what all see.
+#[derive(Debug, Default)]
+struct Followed {
+    work: Work,
+    /// The name of each pool's configuration at the moment when our MachineConfig was taken away.
+    names: BTreeMap<Pool, String>,
 }
 
 /// Follows the images until each is the cluster's own, or has failed. There is nothing to do where there are none.
 pub(crate) async fn follow(context: &Context, stop: &CancellationToken) {
-    let mut work = Work::default();
-    let end = Box::pin(watch(context, stop, &mut work)).await;
+    let mut followed = Followed::default();
+    let end = Box::pin(watch(context, stop, &mut followed)).await;
     match end {
         Some(end) => {
             info!(?end, "nothing is left to do for images of nodes");
             *context.images.lock() = Some(end);
         }
-        None => build::abandon(context, &mut work).await,
+        None => build::abandon(context, &mut followed.work).await,
     }
 }
 
@@ -151,19 +178,36 @@ pub(crate) async fn give_up(context: &Context) {
             }
             let why = build.step.clone().unwrap_or_else(|| "the cluster has not taken it over".to_owned());
             let (error, error_code) = (Some(why), Some(LayeringErrorCode::Adopt));
-            images
-                .report(LayeringBuild { state: BuildState::Failed, error, error_code, ..build }, Vec::new())
-                .await?;
+            report(&images, LayeringBuild { state: BuildState::Failed, error, error_code, ..build }).await?;
         }
-        Ok::<_, LayeringError>(())
+        Ok::<_, PassError>(())
     };
     if let Err(error) = reported.await {
         warn!(error = chain(&error), "that images are not taken over can't be reported");
     }
 }
 
+/// Reports a build; whether the service has taken it. What the service takes for over or older is not taken: the next pass begins with what the
+/// service knows.
+async fn report(images: &Layering, build: LayeringBuild) -> Result<bool, PassError> {
+    let pool = build.pool;
+    match images.report(build, Vec::new()).await {
+        Ok(()) => Ok(true),
+        Err(LayeringError::Refused { status: 409, message }) => {
+            warn!(%pool, answer = message, "the service doesn't take what is reported of an image");
+            Ok(false)
+        }
+        // The service finds fault with the image itself (ocl-day1 §B10.1).
+        Err(LayeringError::Refused { status: 422, message }) => {
+            let why = format!("the service refuses the image: {message}");
+            Err(PassError::Hopeless { code: LayeringErrorCode::Verify, why })
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// `None` when it was stopped.
-async fn watch(context: &Context, stop: &CancellationToken, work: &mut Work) -> Option<ImagesEnd> {
+async fn watch(context: &Context, stop: &CancellationToken, followed: &mut Followed) -> Option<ImagesEnd> {
     let images = match client(context).await {
         Ok(images) => images,
         Err(error) => {
@@ -172,51 +216,83 @@ async fn watch(context: &Context, stop: &CancellationToken, work: &mut Work) -> 
             return Some(Err(why));
         }
     };
+    let mut is_known = false;
     let end = poll_until(stop, context.config.intervals.resync, None, async || {
-        match pass(context, &images, work).await {
-            Ok(end) => end,
-            Err(PassError::Service(error)) if is_unknown(&error) => Some(Ok(())),
+        let state = match images.state().await {
+            Ok(Some(state)) => state,
+            Ok(None) if !is_known => return Some(Ok(())),
+            // Images that the service has told of don't vanish: somebody else answers, or an older service does.
+            Ok(None) => {
+                warn!("the service knows nothing of the images of nodes any more");
+                return None;
+            }
             Err(error) => {
                 warn!(error = chain(&error), "images of nodes have to wait");
-                None
+                return None;
             }
-        }
+        };
+        is_known = true;
+        Box::pin(pass(context, &images, followed, state)).await
     });
     end.await.ok()
 }
 
-/// One pass; how the images have ended, when nothing is left to do.
-async fn pass(context: &Context, images: &Layering, work: &mut Work) -> Result<Option<ImagesEnd>, PassError> {
-    let Some(state) = images.state().await? else { return Ok(Some(Ok(()))) };
+/// One pass; how the images have ended, when nothing is left to do. A pool that has to wait keeps no other waiting.
+async fn pass(
+    context: &Context,
+    images: &Layering,
+    followed: &mut Followed,
+    state: LayeringState,
+) -> Option<ImagesEnd> {
     let (mut done, mut end) = (true, Ok(()));
     for build in state.builds {
-        let in_cluster = build.location == BuildLocation::ControlPlane;
-        done &= match build.state {
-            BuildState::Failed => {
-                if in_cluster {
-                    build::end(context, work).await;
-                }
-                end = end.and_then(|()| Err(failure(&build)));
-                true
-            }
-            BuildState::Ready => {
-                let is_over = build.adopted
-                    || Box::pin(build::is_everywhere(context, images, &build)).await?
-                        && adopt(context, images, build).await?;
-                if is_over && in_cluster {
-                    build::clean(context, work).await;
-                }
-                is_over
-            }
-            _ => {
-                if in_cluster {
-                    Box::pin(build::pass(context, images, build, work)).await?;
-                }
+        let pool = build.pool;
+        if build.state == BuildState::Failed {
+            end = end.and_then(|()| Err(failure(&build)));
+        }
+        done &= match Box::pin(pass_of(context, images, build, followed)).await {
+            Ok(is_over) => is_over,
+            Err(error) => {
+                warn!(%pool, error = chain(&error), "the image of a pool has to wait");
                 false
             }
         };
     }
-    Ok(done.then_some(end))
+    done.then_some(end)
+}
+
+/// One pass over the image of a pool; whether nothing is left to do for it.
+async fn pass_of(
+    context: &Context,
+    images: &Layering,
+    build: LayeringBuild,
+    followed: &mut Followed,
+) -> Result<bool, PassError> {
+    let Followed { work, names } = followed;
+    let in_cluster = build.location == BuildLocation::ControlPlane;
+    match build.state {
+        BuildState::Failed => {
+            if in_cluster {
+                build::end(context, work).await;
+            }
+            Ok(true)
+        }
+        BuildState::Ready => {
+            let is_over = build.adopted
+                || Box::pin(build::is_everywhere(context, images, &build)).await?
+                    && adopt(context, images, build, names).await?;
+            if is_over && in_cluster {
+                build::clean(context, work).await;
+            }
+            Ok(is_over)
+        }
+        _ => {
+            if in_cluster {
+                Box::pin(build::pass(context, images, build, work)).await?;
+            }
+            Ok(false)
+        }
+    }
 }
 
 fn failure(build: &LayeringBuild) -> String {
@@ -224,22 +300,32 @@ fn failure(build: &LayeringBuild) -> String {
     format!("pool {}: {code}: {}", build.pool, build.error.as_deref().unwrap_or_default())
 }
 
-async fn adopt(context: &Context, images: &Layering, build: LayeringBuild) -> Result<bool, PassError> {
+async fn adopt(
+    context: &Context,
+    images: &Layering,
+    build: LayeringBuild,
+    names: &mut BTreeMap<Pool, String>,
+) -> Result<bool, PassError> {
     let facts = facts(context, &build).await?;
+    let renamed = names.get(&build.pool).and_then(|before| facts.renamed(before));
+    if let Some(renamed) = &renamed {
+        warn!(pool = %build.pool, renamed, "nodes are rolled out once more");
+    }
     match adopt::decide(&build, &facts) {
         Adoption::Adopted { superfluous } => {
             // That names stay as they are is seen once it has gone.
             if superfluous && remove_own(context, &build).await? {
+                names.insert(build.pool, facts.configuration("status").to_owned());
                 return Ok(false);
             }
             info!(pool = %build.pool, "the cluster has taken the image over");
-            images.report(LayeringBuild { adopted: true, step: None, ..build }, Vec::new()).await?;
-            Ok(true)
+            report(images, LayeringBuild { adopted: true, step: None, ..build }).await
         }
         Adoption::Waiting(what) => {
+            let what = [Some(what), renamed].into_iter().flatten().collect::<Vec<_>>().join("; ");
             info!(pool = %build.pool, what, "the image is not the cluster's own yet");
             if build.step.as_ref() != Some(&what) {
-                images.report(LayeringBuild { step: Some(what), ..build }, Vec::new()).await?;
+                report(images, LayeringBuild { step: Some(what), ..build }).await?;
             }
             Ok(false)
         }
@@ -251,9 +337,7 @@ async fn adopt(context: &Context, images: &Layering, build: LayeringBuild) -> Re
             warn!(pool = %build.pool, what, "a node has booted something else");
             context.degraded.set();
             let (error, error_code) = (Some(what), Some(LayeringErrorCode::Boot));
-            images
-                .report(LayeringBuild { state: BuildState::Failed, error, error_code, ..build }, Vec::new())
-                .await?;
+            report(images, LayeringBuild { state: BuildState::Failed, error, error_code, ..build }).await?;
             Ok(false)
         }
     }
@@ -350,6 +434,20 @@ mod tests {
             }
             let state: LayeringState = serde_json::from_value(state).unwrap();
             assert_eq!(waits_for_adoption(&state, overrides), waits, "{state:?} {overrides}");
+        }
+    }
+
+    #[test]
+    fn the_install_config_decides_where_the_service_does_not_answer() {
+        for (overrides, waits) in [
+            (r#"{"onClusterLayering":{"mode":"Enabled"}}"#, true),
+            (r#"{"onclusterlayering":{"Mode":"Enabled","waitForAdoption":true}}"#, true),
+            (r#"{"onClusterLayering":{"mode":"Enabled","waitForAdoption":false}}"#, false),
+            (r#"{"onClusterLayering":{"mode":"Disabled"}}"#, false),
+            (r#"{"networking":{}}"#, false),
+            ("", false),
+        ] {
+            assert_eq!(is_asked_for(overrides), waits, "{overrides}");
         }
     }
 }

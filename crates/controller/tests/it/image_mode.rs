@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use assisted_controller::Exit;
+use assisted_testkit::{Fault, Proxy};
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::on_cluster_layering::{
     LayeringBuild, LayeringErrorCode, LayeringState, LayeringStatus, Pool,
@@ -21,6 +22,9 @@ const CA: &str = include_str!("../../../simhost/src/ingress-ca.pem");
 const API: &str = "machineconfiguration.openshift.io/v1";
 const PREFIX: &str = "machineconfiguration.openshift.io/";
 const TIME: &str = "2026-01-01T00:00:00Z";
+/// Where the service tells of images, and takes reports.
+const IMAGES: &str = "/on-cluster-layering";
+const REPORTS: &str = "/on-cluster-layering/builds/";
 
 /// What the builder has named an image.
 fn image(pool: Pool) -> String {
@@ -160,7 +164,12 @@ async fn images_become_the_clusters_own() {
 async fn become_own() {
     let one = Installation::begin_in_image_mode("Bootstrap").await;
     let world = &one.world;
-    let following = one.controller(|_| {}).await;
+    let way = Proxy::start(one.server.lock().await.address).await;
+    // The service refuses to say whether there are images, for a while.
+    way.spoil(IMAGES, 2, Fault::Status(401, None));
+    way.spoil(IMAGES, 3, Fault::Status(403, None));
+    let url = format!("http://{}", way.address);
+    let following = one.controller(|config| config.service_url = url).await;
     let nodes = one.with_nodes().await;
     one.reaches(ClusterStatus::Finalizing).await;
     let waits = until("what is waited for", async || {
@@ -168,6 +177,14 @@ async fn become_own() {
     });
     assert_eq!(waits.await, "MachineOSConfig master is not seeded: no reason is told");
     assert!(one.images().await.builds.iter().all(|build| !build.adopted));
+    until("the first stage", async || one.cluster().await?.progress?.finalizing_stage).await;
+    // Neither does another answer end it, once there are images, nor does a report that is refused.
+    let asked = || way.seen(IMAGES).len();
+    for (part, status) in [(IMAGES, 404), (REPORTS, 409), (REPORTS, 422)] {
+        way.spoil(part, 2, Fault::Status(status, None));
+    }
+    let before = asked();
+    until("more questions", async || (asked() > before + 3).then_some(())).await;
 
     // Seeded, and nodes are in it: only then ours goes.
     for pool in [Pool::Master, Pool::Worker] {

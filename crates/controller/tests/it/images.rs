@@ -104,6 +104,12 @@ impl Parts<'_> {
         until(what, async || Some(self.build().await).filter(&is)).await
     }
 
+    /// The build can't begin, and the service is told what is missing.
+    async fn waits_for(&self, what: &str) {
+        let build = self.reaches(what, |build| build.step.as_ref().is_some_and(|step| step.contains(what)));
+        assert_eq!(build.await.state, BuildState::Pending);
+    }
+
     async fn fails(&self, code: LayeringErrorCode, why: &str) {
         let build = self.reaches(why, |build| build.state == BuildState::Failed).await;
         assert_eq!(build.error_code, Some(code), "{build:?}");
@@ -216,10 +222,7 @@ async fn whole() {
 async fn fails_by_its_containerfile(parts: &Parts<'_>, names: &[&str]) {
     let world = parts.world();
     let controller = parts.controller().await;
-    parts.render("rendered-worker-1", "quay.io/os:1").await;
-    let mut secret = push_secret(SECRET_TYPE);
-    secret["metadata"]["namespace"] = OPERATOR.into();
-    world.apply("v1", "Secret", "secrets", Some(OPERATOR), secret).await;
+    parts.waits_for("ConfigMap ocl-build-config is not in the cluster").await;
     let text = json!({
         "version": 1, "cluster_id": parts.one.id, "cluster": "lab", "domain": "example.com", "release_version": "4.20.1",
         "arch": "x86_64", "control_plane_count": 3,
@@ -247,8 +250,15 @@ async fn fails_by_its_containerfile(parts: &Parts<'_>, names: &[&str]) {
     parts.node(names[0], "master", json!({})).await;
     // The controller sees the first node long before anybody makes the second.
     parts.one.reaches_stage(names[0], HostStage::Done).await;
+    parts.waits_for("1 of 2 control plane nodes are ready").await;
     assert!(parts.jobs().get_opt(NAME).await.unwrap().is_none(), "one node is not enough");
     parts.node(names[1], "master", json!({})).await;
+    parts.waits_for("MachineConfigPool worker has no rendered configuration").await;
+    parts.render("rendered-worker-1", "quay.io/os:1").await;
+    parts.waits_for("Secret os-image-push of namespace openshift-machine-config-operator").await;
+    let mut secret = push_secret(SECRET_TYPE);
+    secret["metadata"]["namespace"] = OPERATOR.into();
+    world.apply("v1", "Secret", "secrets", Some(OPERATOR), secret).await;
     let job = parts.job("").await;
     let pod = job.spec.unwrap().template.spec.unwrap();
     assert!(names[..2].contains(&pod.node_name.as_deref().unwrap()), "{:?}", pod.node_name);

@@ -39,14 +39,14 @@ pub(super) async fn step(
         None => {
             info!(image, "the image of workers is ready");
             let ready = LayeringBuild { state: BuildState::Ready, percent: 100, step: None, ..record };
-            report(images, ready).await
+            report(images, ready).await.map(drop)
         }
         Some(what) if is_late(build, given) => {
             Err(hopeless(LayeringErrorCode::Timeout, format!("the cluster doesn't take the image: {what}")))
         }
         Some(what) => {
             info!(what, "the image of workers is built, and not in the cluster yet");
-            report(images, LayeringBuild { step: Some(what), ..record }).await
+            report(images, LayeringBuild { step: Some(what), ..record }).await.map(drop)
         }
     }
 }

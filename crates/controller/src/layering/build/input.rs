@@ -11,7 +11,6 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use tracing::info;
 
 use super::objects::{self, Given, NAME};
 use super::{NAMESPACE, POOL, PassError, apply, create, hopeless};
@@ -21,23 +20,23 @@ use crate::context::Context;
 /// Where the user's objects are.
 const OPERATOR: &str = "openshift-machine-config-operator";
 
-/// Writes all that a builder needs before its Job is created; false while the cluster lacks some of it.
+/// Writes all that a builder needs before its Job is created; what the cluster lacks of it, where it does.
 pub(super) async fn write(
     context: &Context,
     images: &Layering,
     given: &Given,
     kube: &Client,
-) -> Result<bool, PassError> {
+) -> Result<Option<String>, PassError> {
     let Some(rendered) = rendered(context).await? else {
-        info!("the image of workers waits for the rendered configuration of their pool");
-        return Ok(false);
+        return Ok(Some(format!("MachineConfigPool {POOL} has no rendered configuration")));
     };
     let object = machine_os_config(images).await?;
     let mut credentials = Vec::new();
     for name in secret_names(&object) {
         let Some(secret) = credential(kube, name).await? else {
-            info!(name, "the image of workers waits for a Secret of its MachineOSConfig");
-            return Ok(false);
+            return Ok(Some(format!(
+                "Secret {name} of namespace {OPERATOR}, which its MachineOSConfig names, is not there"
+            )));
         };
         credentials.push((name.to_owned(), secret));
     }
@@ -54,7 +53,7 @@ pub(super) async fn write(
         }
     }
     create(&secrets, json!(given.secret(NAME, files))).await?;
-    Ok(true)
+    Ok(None)
 }
 
 /// The user's MachineOSConfig.

@@ -25,9 +25,10 @@ use kube::{Api, Client, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::PassError;
+use super::{PassError, report};
 use crate::cluster::{is_absent, status};
 use crate::context::Context;
 use crate::finish::{administrator, apply};
@@ -41,6 +42,8 @@ pub(crate) const PODS: &str = "app=ocl-build-worker";
 /// The pool whose image is built in the cluster.
 const POOL: Pool = Pool::Worker;
 const MASTERS: &str = "node-role.kubernetes.io/master";
+/// How long a build may wait for what it is begun with.
+const BEGIN: Duration = Duration::from_secs(60 * 60);
 /// What may be waited for when an installation ends otherwise.
 const END: Duration = Duration::from_secs(30);
 
@@ -53,6 +56,15 @@ pub(super) struct Work {
     is_active: bool,
     /// Whether nothing of it runs any more.
     is_ended: bool,
+    /// Since when it can't be begun.
+    waits_since: Option<Instant>,
+}
+
+impl Work {
+    /// Whether it could not be begun for too long, this time included.
+    fn waits_too_long(&mut self) -> bool {
+        self.waits_since.get_or_insert_with(Instant::now).elapsed() > BEGIN
+    }
 }
 
 /// The builder's status, and its Job.
@@ -79,7 +91,7 @@ pub(super) async fn pass(
                 error_code: Some(code),
                 ..build
             };
-            report(images, failed).await
+            report(images, failed).await.map(drop)
         }
         done => done,
     }
@@ -92,13 +104,24 @@ async fn step(
     work: &mut Work,
 ) -> Result<(), PassError> {
     let Some(given) = given(context).await? else {
-        info!("what is to be built on the control plane is not told yet");
+        if build.state == BuildState::Pending {
+            let what = format!("ConfigMap {CLUSTER_CONFIG} is not in the cluster");
+            return wait(images, build, work, what).await;
+        }
+        // With it all has gone that hung on it; the service gives up a builder that says nothing.
+        warn!("ConfigMap {CLUSTER_CONFIG} has gone, and the builder with it");
         return Ok(());
     };
     let looked = look(context).await?;
     work.is_active |= looked.job != JobState::Absent;
+    if !matches!(looked.job, JobState::Absent | JobState::Ending) {
+        work.waits_since = None;
+    }
     match seen::next(looked.builder.as_ref(), &looked.job) {
-        Next::Begin => Box::pin(begin(context, images, &given, build)).await,
+        Next::Begin => Box::pin(begin(context, images, &given, build, work)).await,
+        Next::Follow if looked.job == JobState::Ending && work.waits_too_long() => {
+            Err(hopeless(LayeringErrorCode::Timeout, "the builder's Job was deleted, and does not end"))
+        }
         Next::Follow => follow(context, images, looked.builder, build, work).await,
         Next::HandOver => {
             let record =
@@ -136,21 +159,30 @@ async fn look(context: &Context) -> Result<Looked, PassError> {
     Ok(Looked { builder: BuilderStatus::of(map.as_ref()), job: JobState::of(job.as_ref()) })
 }
 
-/// Reports a build. What the service takes for over is so: the next pass sees how it has ended.
-async fn report(images: &Layering, build: LayeringBuild) -> Result<(), PassError> {
-    use assisted_ocl::service::LayeringError::Refused;
-    match images.report(build, Vec::new()).await {
-        Err(Refused { status: 409, message }) => {
-            warn!(message, "the build has ended for the service");
-            Ok(())
-        }
-        done => Ok(done?),
-    }
-}
-
 async fn control_plane(context: &Context) -> Result<Vec<Node>, PassError> {
     let labelled = ListParams::default().labels(MASTERS);
     Ok(Api::<Node>::all(context.kube.clone()).list(&labelled).await?.items)
+}
+
+/// Says at the service what a build waits for that can't begin, and gives it up after a while.
+async fn wait(
+    images: &Layering,
+    build: &LayeringBuild,
+    work: &mut Work,
+    what: String,
+) -> Result<(), PassError> {
+    if work.waits_too_long() {
+        return Err(hopeless(LayeringErrorCode::Timeout, format!("the build can't begin: {what}")));
+    }
+    info!(what, "the image of workers can't be built yet");
+    // A build that was told of once counts as lost when it is not told of any more.
+    report(images, LayeringBuild { step: Some(what), ..build.clone() }).await.map(drop)
+}
+
+/// A build that has a Job, with what it does; one that goes on has been further.
+fn begun(build: &LayeringBuild, step: String) -> LayeringBuild {
+    let state = if build.state == BuildState::Pending { BuildState::WaitingForRender } else { build.state };
+    LayeringBuild { state, attempt: build.attempt.max(1), step: Some(step), ..build.clone() }
 }
 
 /// Has a builder started, as soon as the control plane can bear one, and the cluster has rendered what is built.
@@ -159,34 +191,36 @@ async fn begin(
     images: &Layering,
     given: &Given,
     build: &LayeringBuild,
+    work: &mut Work,
 ) -> Result<(), PassError> {
     let nodes = control_plane(context).await?;
     let ready = nodes.iter().filter(|node| nodes::is_ready(node)).count();
     let needed = if context.config.control_plane_count == 1 { 1 } else { 2 };
     if ready < needed {
+        // Until something else was waited for, hosts tell well enough how far the control plane is.
+        if build.updated_at.is_some() {
+            let what = format!("{ready} of {needed} control plane nodes are ready");
+            return wait(images, build, work, what).await;
+        }
         info!(ready, needed, "the image of workers waits for control plane nodes");
         return Ok(());
     }
     let Some(node) = nodes::choose(&nodes) else {
-        info!("no control plane node takes the builder");
-        return Ok(());
+        let what =
+            "no control plane node takes the builder: those that are ready are cordoned, or short of disk";
+        return wait(images, build, work, what.to_owned()).await;
     };
     let name = node.name_any();
     let kube = administrator(context).await?;
-    if !input::write(context, images, given, &kube).await? {
-        return Ok(());
+    if let Some(what) = input::write(context, images, given, &kube).await? {
+        return wait(images, build, work, what).await;
     }
+    work.waits_since = None;
     create(&jobs(&kube), given.build_job(&name)).await?;
     info!(node = name, "the image of workers is built there");
-    let begun = LayeringBuild {
-        // One that goes on has been further.
-        state: if build.state == BuildState::Pending { BuildState::WaitingForRender } else { build.state },
-        attempt: build.attempt.max(1),
-        host_id: host(context, node).await,
-        step: Some(format!("starting the builder on node {name}")),
-        ..build.clone()
-    };
-    report(images, begun).await
+    let step = format!("starting the builder on node {name}");
+    let begun = LayeringBuild { host_id: host(context, node).await, ..begun(build, step) };
+    report(images, begun).await.map(drop)
 }
 
 /// The host that a node is, for people to find it.
@@ -234,9 +268,7 @@ async fn follow(
     let pods = Api::<Pod>::namespaced(context.kube.clone(), NAMESPACE);
     let own = pods.list(&ListParams::default().labels(&format!("job-name={NAME}"))).await?.items;
     let Some(waits) = seen::waits(&own) else { return Ok(()) };
-    let state = if build.state == BuildState::Pending { BuildState::WaitingForRender } else { build.state };
-    let attempt = build.attempt.max(1);
-    report(images, LayeringBuild { state, attempt, step: Some(waits), ..build.clone() }).await
+    report(images, begun(build, waits)).await.map(drop)
 }
 
 /// Creates an object, unless it is there.
@@ -318,5 +350,23 @@ fn gone<T>(deleted: Result<T, kube::Error>) -> Result<(), PassError> {
     match deleted {
         Err(error) if !is_absent(&error) => Err(error.into()),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_build_that_can_not_begin_is_given_up() {
+        let mut work = Work::default();
+        assert!(!work.waits_too_long());
+        tokio::time::advance(BEGIN).await;
+        assert!(!work.waits_too_long());
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(work.waits_too_long());
+        // What has begun meanwhile has the whole time once more.
+        work.waits_since = None;
+        assert!(!work.waits_too_long());
     }
 }
