@@ -16,6 +16,18 @@ use crate::service::PULL_SECRET;
 const LIMIT: Duration = Duration::from_secs(120);
 const LONG: Duration = Duration::from_secs(2 * 60 * 60);
 
+/// How the names of variables begin that say how this checkout is built, by CI or by hand, or where a user's settings are.
+const OF_BUILD: [&str; 8] = [
+    "ASSISTED_XTASK_",
+    "CARGO_PROFILE_",
+    "CARGO_TARGET_",
+    "CLIPPY_ARGS",
+    "GOPATH",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "RUSTFLAGS",
+    "XDG_CONFIG_HOME",
+];
+
 /// Whose network commands have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Network {
@@ -74,7 +86,7 @@ impl Session {
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
             let is_of_build = |begin: &&str| text.starts_with(*begin);
-            if ["CARGO_PROFILE_", "CARGO_TARGET_", "RUSTFLAGS", "ASSISTED_XTASK_"].iter().any(is_of_build) {
+            if OF_BUILD.iter().any(is_of_build) {
                 command.env_remove(&name);
             }
         }
