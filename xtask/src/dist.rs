@@ -11,7 +11,7 @@ use clap::Args;
 use serde_json::Value;
 pub use target::Machine;
 
-use crate::run::{print_line, programs, target_dir};
+use crate::run::{output, print_line, programs, target_dir};
 
 /// What a program may take on a disk, and as an agent that waits in memory, in MB.
 const LARGEST: f64 = 12.0;
@@ -103,7 +103,7 @@ fn make(machine: Machine, profile: &str, programs: &Path) -> Result<(PathBuf, Va
     let path = machine.build(profile, &target_dir()?)?;
     let mut judge = Command::new(programs.join("examples/judge"));
     judge.arg(programs.join("assisted")).args(machine.emulator()).arg(&path);
-    let output = judge.output().context("can't run the judge of programs for hosts")?;
+    let output = output("the judge of programs for hosts", &mut judge)?;
     if !output.status.success() {
         let why = String::from_utf8_lossy(&output.stderr);
         bail!("{} ({}) is not fit for hosts: {}", path.display(), machine.name(), why.trim());

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::{print_line, root};
+use crate::run::{output, print_line, root};
 use crate::troubleshooting;
 
 /// A document, the program that prints it, and what it is asked.
@@ -25,8 +25,7 @@ pub fn run(programs: &Path, check: bool) -> Result<()> {
     let mut stale = Vec::new();
     for (path, program, what) in DOCUMENTS {
         let mut print = Command::new(programs.join(program));
-        let output =
-            print.arg(what).current_dir(root()).output().with_context(|| format!("can't print {path}"))?;
+        let output = output(&format!("what prints {path}"), print.arg(what).current_dir(root()))?;
         if !output.status.success() {
             bail!("can't print {path}: {}", String::from_utf8_lossy(&output.stderr));
         }

@@ -4,13 +4,14 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use assisted_lab_tools::on_path;
+use assisted_lab_tools::wait::{Wait, child};
 use serde_json::Value;
 
 /// Lines of a log that a failure shows.
@@ -235,6 +236,22 @@ pub fn status(command: &mut Command, output: Option<File>) -> Result<ExitStatus>
     }
 }
 
+/// How long a command may take whose output is read, where nothing else limits it.
+const OUTPUT: Duration = Duration::from_secs(60 * 60);
+
+/// Runs a command to its end, and gives what it wrote. It is killed when the time of this thread is up.
+pub fn output(what: &str, command: &mut Command) -> Result<Output> {
+    let mut wait = match LOG.with_borrow(Clone::clone) {
+        // Whoever watches the stages is told which of them goes on.
+        Some(log) => {
+            let left = log.deadline.saturating_duration_since(Instant::now());
+            Wait::new(what, "the log of this stage", left).quietly()
+        }
+        None => Wait::new(what, "what it prints at its end", OUTPUT),
+    };
+    child::output(command, &mut wait).with_context(|| format!("can't run {what}"))
+}
+
 /// Runs a command; fails unless it succeeds. Says what runs and how long it took.
 pub fn step(what: &str, command: &mut Command) -> Result<()> {
     print_line(&format!("--- {what}"));
@@ -245,4 +262,20 @@ pub fn step(what: &str, command: &mut Command) -> Result<()> {
         bail!("{what} failed ({status})");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_of_a_program_is_limited_by_the_time_of_its_stage() {
+        let log = |deadline| Log { file: Arc::new(File::create("/dev/null").unwrap()), deadline };
+        let late = log(Instant::now()).during(|| output("the end", Command::new("sleep").arg("600")));
+        let why = format!("{:#}", late.unwrap_err());
+        assert!(why.contains("the end did not come within 0 s"), "{why}");
+        let in_time = Instant::now() + Duration::from_secs(60);
+        let read = log(in_time).during(|| output("the words", Command::new("echo").arg("hello")));
+        assert_eq!(read.unwrap().stdout, b"hello\n");
+    }
 }

@@ -1,9 +1,16 @@
 //! The demo where virtual machines can't be had: what works is shown, what doesn't is said, and nobody takes it for a success.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use assisted_lab_tools::wait::{Wait, child};
+
+/// How long the demo may take, with what is to be built of its programs.
+const LIMIT: Duration = Duration::from_secs(20 * 60);
 
 /// A program for the demo to find before the machine's own.
 fn program(dir: &Path, name: &str, script: &str) {
@@ -20,14 +27,14 @@ fn a_failed_set_up_is_told_and_is_no_success() {
     // All that is made in the background runs by it.
     program(&dir, "nice", "echo the mirror does not answer; exit 7");
     let path = format!("{}:{}", dir.display(), std::env::var("PATH").unwrap());
-    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
-        .args(["demo", "--once"])
-        .env("PATH", path)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    let why = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}\n{why}");
+    let [said, why] = ["said", "why"].map(|name| dir.join(name));
+    let mut demo = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    demo.args(["demo", "--once"]).env("PATH", path).stdin(Stdio::null());
+    demo.stdout(File::create(&said).unwrap()).stderr(File::create(&why).unwrap());
+    let status =
+        child::status(&mut demo, &mut Wait::new("the end of the demo", dir.display(), LIMIT)).unwrap();
+    let [said, why] = [said, why].map(|path| std::fs::read_to_string(path).unwrap());
+    assert_eq!(status.code(), Some(1), "{said}\n{why}");
     for wanted in ["no virtual machines: ", "the mirror does not answer", "exit status: 7", "--simulated"] {
         assert!(why.contains(wanted), "{wanted}: {why}");
     }

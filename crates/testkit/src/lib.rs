@@ -38,7 +38,7 @@ mod tls;
 
 pub use assisted_lab_tools::{
     Balancer, Missing, cache, cluster_api, coreos_installer, cosign, installed, kubernetes, operator_verify,
-    python,
+    python, wait,
 };
 pub use aws::AwsServer;
 pub use bucket::Bucket;

@@ -8,6 +8,7 @@ mod cleaning;
 mod cluster_api;
 mod discovery;
 mod disk;
+mod document;
 mod hub;
 mod image_mode;
 mod namespaces;

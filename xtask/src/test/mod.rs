@@ -199,6 +199,7 @@ impl Run {
             }
             stages.push(self.stage("contract and documents", &[PROGRAMS], Kind::Other, move || {
                 contract::run(&papers, false)?;
+                contract::run(&papers, true)?;
                 docs::run(&papers, true)
             }));
         }

@@ -5,7 +5,11 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use assisted_testkit::wait::{Wait, child};
 use assisted_testkit::{Server, built, memory_dir};
+
+/// How long a command may take; some wait for simulated hosts.
+const COMMAND: Duration = Duration::from_secs(300);
 
 pub const PULL_SECRET: &str = r#"{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz","email":"user@example.com"}}}"#;
 
@@ -71,12 +75,9 @@ impl Service {
 
     /// Runs the command line against the service.
     pub fn cli(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_assisted"))
-            .args(["--url", &self.url])
-            .args(args)
-            .current_dir(self.dir.path())
-            .output()
-            .unwrap()
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
+        command.args(["--url", &self.url]).args(args).current_dir(self.dir.path());
+        output(&mut command, &self.dir.path().join("service.log"))
     }
 
     /// The answer of a command that has to succeed, as a program reads it.
@@ -155,6 +156,13 @@ impl Service {
     pub fn log(&self) -> String {
         self.server.log()
     }
+}
+
+/// Runs a command to its end, within a limit; what it asks writes a log, which is shown when the command does not end.
+pub fn output(command: &mut Command, log: &Path) -> Output {
+    let mut wait = Wait::new(format!("the end of {command:?}"), log.display(), COMMAND);
+    child::output(command, &mut wait)
+        .unwrap_or_else(|error| panic!("{error}\n{}", std::fs::read_to_string(log).unwrap_or_default()))
 }
 
 /// Memory that a process has held at the most so far, in KiB; `None` once it has ended.

@@ -9,6 +9,7 @@ use assisted_core::model::object_key::ObjectKey;
 use assisted_core::model::report::ReportKind;
 use assisted_import::{Error, Kind, KindCount, Target, import};
 use assisted_store::{ClusterFilter, Deleted, Due, EventQuery, Foreign, HostFilter, Options, Reports};
+use assisted_testkit::wait::Wait;
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::event::EventCategory;
 use assisted_wire::host::HostStatus;
@@ -151,6 +152,9 @@ async fn what_a_cluster_is_comes_with_it() {
     assert_eq!((events[0].category, events[0].props.as_str()), (Some(EventCategory::Metrics), r#"{"a":1}"#));
 }
 
+/// How long an import may take.
+const LIMIT: Duration = Duration::from_secs(120);
+
 /// The first cluster of those that are made while others are read.
 const FIRST: u32 = 10_000;
 
@@ -195,9 +199,23 @@ async fn what_is_written_meanwhile_comes_whole_or_not_at_all() {
         }
         ours.take(&theirs, None).await
     };
+    let late = async {
+        let mut wait = Wait::new(
+            "the end of the import of a database that is written to",
+            ours.dir.path().display(),
+            LIMIT,
+        );
+        loop {
+            if let Err(late) = wait.go_on() {
+                return late;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
     let report = tokio::select! {
         report = importing => report,
         () = writing => panic!("the import has no end"),
+        late = late => panic!("{late}"),
     };
     let more = report.of(Kind::Clusters).taken - 100;
     assert!((1..written.get()).contains(&more), "{more} of {}", written.get());

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use assisted_package::image::Kind;
+use assisted_testkit::block::{Block, Needs, blocks};
+use assisted_testkit::built;
 
 use crate::run::{RUN, World, its_signature_is_good, output_of, what_is_in_it_is_attached};
 use crate::world::{root, run};
@@ -66,6 +68,25 @@ fn make_builds_and_pushes_to_where_its_variables_say() {
     assert!(told.contains("args: xtask release\n"), "{told}");
     let told = make(dir.path(), &["help"], &[]);
     assert!(told.contains("make push: build the images and push them\n"), "{told}");
+}
+
+#[test]
+fn everything_images_are_made_as_the_page_says() {
+    let page = fs::read_to_string(root("docs/deploy.md")).unwrap();
+    let mut blocks = blocks("docs/deploy.md", &page).unwrap();
+    blocks.retain(|block| block.needs().unwrap() == Some(Needs::Everything));
+    let commands: Vec<_> = blocks.iter().flat_map(Block::commands).collect();
+    let [command_line] = &commands[..] else { panic!("other commands than this test types: {commands:?}") };
+    let (line, _) = command_line.split_once('#').unwrap();
+    let goals = line.trim().strip_prefix("make ").unwrap();
+    // They are in Cargo's folder; those of before don't count.
+    let programs = built("assisted").unwrap();
+    let images = programs.ancestors().nth(2).unwrap().join("images");
+    let _ = fs::remove_dir_all(&images);
+    let told = run(command().args(goals.split(' ')));
+    for name in ["service", "agent", "installer", "controller"] {
+        assert!(images.join(format!("image-{name}.oci.tar")).is_file(), "{name}: {told}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

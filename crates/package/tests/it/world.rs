@@ -6,11 +6,16 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use assisted_oci::Packing;
 use assisted_package::image::{Inputs, Kind};
 use assisted_package::sbom::Crates;
+use assisted_testkit::wait::{Wait, child};
 use assisted_testkit::{built, built_for_hosts};
+
+/// How long a command may take; some build what ships.
+const COMMAND: Duration = Duration::from_secs(100 * 60);
 
 pub const CREATED: &str = "2026-01-02T03:04:05Z";
 pub const MACHINE: &str = std::env::consts::ARCH;
@@ -18,8 +23,10 @@ pub const MACHINE: &str = std::env::consts::ARCH;
 pub const OTHER: &str = "aarch64";
 
 pub fn run(command: &mut Command) -> String {
-    let output =
-        command.output().unwrap_or_else(|error| panic!("{command:?}: {error}: run `cargo xtask setup`"));
+    let mut wait =
+        Wait::new(format!("the end of {command:?}"), "its output, which is shown at its end", COMMAND);
+    let output = child::output(command, &mut wait)
+        .unwrap_or_else(|error| panic!("{command:?}: {error}: run `cargo xtask setup`"));
     let text =
         String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {text}");

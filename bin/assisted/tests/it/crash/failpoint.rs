@@ -83,7 +83,8 @@ impl Course {
         if self == Self::Installed {
             return;
         }
-        let (begun, mut gone) = (Instant::now(), None);
+        let mut wait = site.wait("the end of all clusters and of their files", LIMIT);
+        let mut gone = None;
         loop {
             let all_seen = meanwhile();
             if delete_all(site) {
@@ -92,7 +93,7 @@ impl Course {
                     return;
                 }
             }
-            assert!(begun.elapsed() < LIMIT, "something is left\n{}", site.story());
+            site.go_on(&mut wait);
             std::thread::sleep(Duration::from_millis(50));
         }
     }

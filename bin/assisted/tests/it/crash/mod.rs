@@ -8,17 +8,24 @@ mod replicas;
 mod three_replicas;
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use assisted_testkit::wait::{Wait, child};
 use assisted_testkit::{Port, built, memory_dir};
 use serde_json::Value;
 
+use crate::service;
+
 /// No installation here takes longer than a minute or so; one that hangs must end.
 const LIMIT: Duration = Duration::from_secs(240);
+
+/// How long a list may take that tells why a test failed.
+const LIST: Duration = Duration::from_secs(20);
 
 /// One after another: each takes all of a small machine, and simulated owners lose patience with what does not move.
 pub fn turn() -> MutexGuard<'static, ()> {
@@ -66,12 +73,26 @@ impl Site {
         if let Some(database) = &self.database {
             command.args(["--database", database]);
         }
-        let log = File::options().create(true).append(true).open(self.dir.path().join("log")).unwrap();
+        let log = File::options().create(true).append(true).open(self.log_file()).unwrap();
         Process(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap())
     }
 
     pub fn log(&self) -> String {
-        std::fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
+        std::fs::read_to_string(self.log_file()).unwrap_or_default()
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.dir.path().join("log")
+    }
+
+    /// What is waited for, within a limit; simulation and service write into the folder.
+    fn wait(&self, what: impl Display, limit: Duration) -> Wait {
+        Wait::new(what, self.dir.path().display(), limit)
+    }
+
+    /// Goes on waiting, and says every half minute for what; once the time is up, the test fails.
+    fn go_on(&self, wait: &mut Wait) {
+        wait.go_on().unwrap_or_else(|late| panic!("{late}\n{}", self.story()));
     }
 
     /// Lets simulated hosts be installed; they wait for a service that is away.
@@ -100,12 +121,12 @@ impl Site {
         mut simulation: Process,
         mut meanwhile: impl FnMut(),
     ) -> Value {
-        let begun = Instant::now();
+        let mut wait = self.wait("the end of the simulation", limit);
         let status = loop {
             if let Some(status) = simulation.0.try_wait().unwrap() {
                 break status;
             }
-            assert!(begun.elapsed() < limit, "no end\n{}", self.story());
+            self.go_on(&mut wait);
             meanwhile();
             std::thread::sleep(Duration::from_millis(20));
         };
@@ -119,11 +140,14 @@ impl Site {
     fn story(&self) -> String {
         let told = std::fs::read_to_string(self.dir.path().join("simulation.log")).unwrap_or_default();
         let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
-        let hosts = command.args(["--url", &self.url(), "host", "list"]).output().unwrap().stdout;
+        command.args(["--url", &self.url(), "host", "list"]);
+        // Who tells why a test failed does not fail.
+        let hosts = child::output(&mut command, &mut self.wait("the list of hosts", LIST))
+            .map_or_else(|error| error.to_string(), |output| service::text(&output.stdout));
         let log = self.log();
         let lines: Vec<_> = log.lines().filter(|line| !line.contains(" INFO ")).collect();
         let last = lines[lines.len().saturating_sub(40)..].join("\n");
-        format!("{told}\n{}\n{last}", String::from_utf8_lossy(&hosts))
+        format!("{told}\n{hosts}\n{last}")
     }
 
     pub fn json(&self, args: &[&str]) -> Value {
@@ -140,7 +164,7 @@ impl Site {
 
     pub fn cli(&self, args: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
-        command.args(["--url", &self.url(), "-o", "json"]).args(args).output().unwrap()
+        service::output(command.args(["--url", &self.url(), "-o", "json"]).args(args), &self.log_file())
     }
 
     /// Waits until the service answers.
@@ -154,12 +178,12 @@ impl Site {
     }
 
     fn until_clusters(&self, least: usize) {
-        let begun = Instant::now();
+        let mut wait = self.wait(format!("a service with {least} clusters"), LIMIT);
         loop {
             if self.list("cluster").is_some_and(|listed| listed.len() >= least) {
                 return;
             }
-            assert!(begun.elapsed() < LIMIT, "no {least} clusters\n{}", self.story());
+            self.go_on(&mut wait);
             std::thread::sleep(Duration::from_millis(50));
         }
     }

@@ -1,13 +1,10 @@
 //! What the documents tell people to type, typed as it stands.
 
 mod block;
+mod checkout;
 mod session;
 
-use std::cell::Cell;
-use std::io::Write;
-use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use assisted_testkit::oci::OPENSHIFT_INSTALL;
 use assisted_testkit::{LiveImage, built};
@@ -27,12 +24,14 @@ const TYPED: &[&str] = &[
     "docs/disconnected.md",
     "docs/first-hour.md",
     "docs/generation.md",
+    "docs/image-mode.md",
     "docs/images.md",
     "docs/installer.md",
     "docs/manifests.md",
     "docs/networking.md",
     "docs/operations.md",
     "docs/static-networking.md",
+    "docs/ui.md",
     "docs/users.md",
     "docs/ways.md",
     "docs/work.md",
@@ -41,7 +40,9 @@ const TYPED: &[&str] = &[
 /// Those whose commands a test of another crate types: it has what they need.
 const TYPED_ELSEWHERE: &[(&str, &str)] = &[
     ("docs/capi.md", "crates/capi/tests/it/everything_document.rs"),
+    ("docs/deploy.md", "crates/package/tests/it/make.rs"),
     ("docs/kube-api.md", "crates/kubeapi/tests/it/controllers/walk.rs"),
+    ("docs/lab.md", "lab/tests/it/document.rs"),
 ];
 
 /// The blocks of a document that need no more than others.
@@ -304,6 +305,25 @@ fn each_way_leads_to_a_kubeconfig() {
 }
 
 #[test]
+fn image_mode_is_asked_for_and_followed() {
+    let service = Service::start_with_env(&[("OCL_PREVIEW", "true")]);
+    let (id, _) = service.cluster("lab");
+    let mut session = Session::open(
+        Network::Shared,
+        &[("SERVICE", &service.url), ("ID", &id), ("ASSISTED_URL", &service.url)],
+    );
+    follow("docs/image-mode.md", &mut session);
+    let overrides = service.json(&["cluster", "show", "lab"])["install_config_overrides"].to_string();
+    assert!(overrides.contains("onClusterLayering"), "{overrides}");
+    let url = format!("{}/api/assisted-install/v2/clusters/{id}/on-cluster-layering", service.url);
+    let (head, body) = images::get(&url);
+    assert!(head.starts_with("HTTP/1.1 200"), "{url}: {head}");
+    let state: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(state["enabled"], true, "{state}");
+    assert_eq!(state["settings"]["build_timeout_minutes"], 120, "{state}");
+}
+
+#[test]
 fn operations_are_looked_at() {
     let service = Service::start();
     let mut session = Session::open(Network::Shared, &[("ASSISTED_URL", &service.url)]);
@@ -376,91 +396,4 @@ fn files_are_looked_at_before_an_installation() {
     let mut session = Session::open(Network::Shared, &[("ASSISTED_URL", &service.url)]);
     follow("docs/generation.md", &mut session);
     assert!(session.dir().join("review/bootstrap.ign").is_file());
-}
-
-#[test]
-fn everything_the_release_is_built_as_the_readme_says() {
-    let mut session = Session::in_checkout(&[]);
-    let blocks = runnable("README.md", Needs::Nothing);
-    let built: Vec<_> = blocks
-        .iter()
-        .flat_map(Block::commands)
-        .filter(|command| command.starts_with("cargo build "))
-        .collect();
-    assert_eq!(built.len(), 1, "{built:?}");
-    session.follow(built[0]);
-    session.follow("target/release/assisted --version");
-    session.follow("target/release/assisted-host agent --help");
-    session.follow("target/release/assisted-lab up --help");
-}
-
-#[test]
-fn everything_the_two_commands_of_the_readme() {
-    let mut session = Session::in_checkout(&[]);
-    for command in runnable("README.md", Needs::Everything).iter().flat_map(Block::commands) {
-        if command.starts_with("cargo xtask test") {
-            // It is what runs this.
-            session.follow("cargo xtask test --help");
-        } else {
-            session.watch(command, |said| said.contains("Ctrl-C, or `assisted-lab down`, ends it."));
-        }
-    }
-}
-
-/// What a stranger waits for; how long is told, and judged by nobody: it depends on the network and on all else that is built.
-#[test]
-fn everything_the_first_command_of_the_readme_in_a_fresh_clone() {
-    let dir = tempfile::tempdir().unwrap();
-    let [clone, cargo, cache] = ["clone", "cargo", "cache"].map(|name| dir.path().join(name));
-    for empty in [&cargo, &cache] {
-        std::fs::create_dir(empty).unwrap();
-    }
-    let cloned = Command::new("git").args(["clone", "--quiet"]).args([&root(), &clone]).output().unwrap();
-    assert!(cloned.status.success(), "{}", text(&cloned.stderr));
-    // How this machine reaches its registry is no cache.
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
-    if let Some(config) = home.map(|home| home.join("config.toml")).filter(|config| config.is_file()) {
-        std::fs::copy(config, cargo.join("config.toml")).unwrap();
-    }
-    let [cargo, cache] = [cargo, cache].map(|path| path.display().to_string());
-    let mut session = Session::in_clone(clone, &[("CARGO_HOME", &cargo), ("XDG_CACHE_HOME", &cache)]);
-    let blocks = runnable("README.md", Needs::Everything);
-    let demo =
-        blocks.iter().flat_map(Block::commands).find(|command| command.starts_with("cargo xtask demo"));
-
-    let (begun, shown, boots) = (Instant::now(), Cell::new(None::<Duration>), Cell::new(Duration::ZERO));
-    session.watch(demo.unwrap(), |said| {
-        if shown.get().is_none() && said.contains("An installation on simulated hosts") {
-            shown.set(Some(begun.elapsed()));
-        }
-        boots.set(begun.elapsed());
-        said.contains("master-0: console in ")
-    });
-    let minutes = |since: Duration| since.as_secs_f64() / 60.0;
-    let shown = shown.get().expect("machines are made while an installation on simulated hosts is shown");
-    let told = format!(
-        "from a fresh clone with empty caches: {:.1} minutes until an installation is shown, {:.1} until a machine boots\n",
-        minutes(shown),
-        minutes(boots.get())
-    );
-    // A test's standard output is shown when it fails alone.
-    std::io::stderr().write_all(told.as_bytes()).unwrap();
-}
-
-#[test]
-fn everything_hosts_of_all_architectures_get_their_program() {
-    let data = tempfile::tempdir().unwrap();
-    let data_dir = data.path().display().to_string();
-    let mut session = Session::in_checkout(&[
-        ("ASSISTED_LISTEN", "127.0.0.1:0"),
-        ("ASSISTED_IMAGE_LISTEN", "127.0.0.1:0"),
-        ("ASSISTED_DATA_DIR", &data_dir),
-    ]);
-    for command in runnable("docs/agent.md", Needs::Everything).iter().flat_map(Block::commands) {
-        match command.ends_with("assisted serve") {
-            true => session.watch(command, |said| said.contains("listening on http")),
-            false => session.follow(command),
-        }
-    }
 }

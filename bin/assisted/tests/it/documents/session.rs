@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use assisted_testkit::wait::Wait;
 use assisted_testkit::{built, tied};
 use serde_json::Value;
 
@@ -14,6 +15,18 @@ use crate::service::PULL_SECRET;
 /// How long a command may take, and one that installs machines or builds everything.
 const LIMIT: Duration = Duration::from_secs(120);
 const LONG: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// How the names of variables begin that say how this checkout is built, by CI or by hand, or where a user's settings are.
+const OF_BUILD: [&str; 8] = [
+    "ASSISTED_XTASK_",
+    "CARGO_PROFILE_",
+    "CARGO_TARGET_",
+    "CLIPPY_ARGS",
+    "GOPATH",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "RUSTFLAGS",
+    "XDG_CONFIG_HOME",
+];
 
 /// Whose network commands have.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,7 +86,7 @@ impl Session {
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
             let is_of_build = |begin: &&str| text.starts_with(*begin);
-            if ["CARGO_PROFILE_", "CARGO_TARGET_", "RUSTFLAGS", "ASSISTED_XTASK_"].iter().any(is_of_build) {
+            if OF_BUILD.iter().any(is_of_build) {
                 command.env_remove(&name);
             }
         }
@@ -130,7 +143,7 @@ impl Session {
             ended.display()
         )
         .unwrap();
-        let deadline = Instant::now() + self.limit;
+        let mut wait = Wait::new(format!("the end of `{command}`"), said.display(), self.limit);
         loop {
             let text = || String::from_utf8_lossy(&std::fs::read(&said).unwrap_or_default()).into_owned();
             if let Ok(code) = std::fs::read_to_string(&ended) {
@@ -138,14 +151,14 @@ impl Session {
             }
             let over = self.bash.try_wait().unwrap();
             assert!(over.is_none(), "$ {command}\nended the terminal: {over:?}\n{}", text());
-            assert!(
-                Instant::now() < deadline,
-                "$ {command}\ndoes not end:\n{}\n{}",
-                text(),
-                self.everything()
-            );
+            self.go_on(&mut wait);
             std::thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// Goes on waiting, and says every half minute for what; once the time is up, the test fails with all that commands said.
+    fn go_on(&self, wait: &mut Wait) {
+        wait.go_on().unwrap_or_else(|late| panic!("{late}\n{}", self.everything()));
     }
 
     fn note(&self, what: &str) -> PathBuf {
@@ -154,13 +167,13 @@ impl Session {
 
     fn wait_for(&mut self, command: &str, wanted: impl Fn(&str) -> bool) {
         let said = self.note("said");
-        let deadline = Instant::now() + self.limit;
+        let mut wait = Wait::new(format!("what `{command}` is to say"), said.display(), self.limit);
         loop {
             let text = String::from_utf8_lossy(&std::fs::read(&said).unwrap()).into_owned();
             if wanted(&text) {
                 return;
             }
-            assert!(Instant::now() < deadline, "$ {command}\nsaid only:\n{text}");
+            self.go_on(&mut wait);
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -184,7 +197,7 @@ impl Session {
 
     /// The id of what was made last; hosts come when they come.
     fn newest(&mut self, kind: &str) -> String {
-        let deadline = Instant::now() + self.limit;
+        let mut wait = Wait::new(format!("the first {kind}"), self.notes.path().display(), self.limit);
         loop {
             let listed: Value =
                 serde_json::from_str(&self.run(&format!("assisted {kind} list -o json"))).unwrap();
@@ -192,7 +205,7 @@ impl Session {
             if let Some(newest) = newest {
                 return newest["id"].as_str().unwrap().to_owned();
             }
-            assert!(Instant::now() < deadline, "no {kind}\n{}", self.everything());
+            self.go_on(&mut wait);
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -210,6 +223,14 @@ impl Drop for Session {
         let _ = self.bash.kill();
         let _ = self.bash.wait();
     }
+}
+
+#[test]
+#[should_panic(expected = "the end of `sleep 600` did not come within 1 s")]
+fn a_command_that_does_not_end_is_told() {
+    let mut session = Session::open(Network::Own, &[]);
+    session.limit = Duration::from_secs(1);
+    session.follow("sleep 600");
 }
 
 /// Where programs are looked for: those that were built for the tests, then the machine's.
