@@ -17,8 +17,8 @@ use tracing::warn;
 use crate::config::Config;
 use crate::error::InstallError;
 use crate::host::{FileError, Host};
-use crate::ignition;
 use crate::service::Service;
+use crate::{ignition, layering};
 
 pub use control_plane::AwaitNodesError;
 pub use controller_logs::ControllerLogError;
@@ -55,6 +55,8 @@ impl Bootstrap<'_> {
         let config = self.host.read(IGNITION)?;
         let secret = ignition::file(&config, PULL_SECRET).map_err(InstallError::BootstrapIgnition)?;
         self.host.write(PULL_SECRET, 0o600, secret)?;
+        // An attempt that failed before its control plane ran has left word that nothing is to be built.
+        layering::admit(self.host)?;
         self.apply_ignition().await?;
         let single = self.config.is_single_node();
         if !single {

@@ -38,6 +38,16 @@ pub(crate) async fn end(host: &Host) {
     }
 }
 
+/// Lets a builder begin that the end of an earlier attempt holds back.
+pub(crate) fn admit(host: &Host) -> Result<(), FileError> {
+    match std::fs::remove_file(host.path(paths::FAILED)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(FileError::of(paths::FAILED)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Layered<'_> {
     /// Lets the builder take room at the end of a disk, on which the image is by now.
     pub(crate) fn tell_disk(host: &Host, device: &Path) -> Result<(), FileError> {
@@ -162,4 +172,23 @@ impl Layered<'_> {
 fn has_image(stage: Option<HostStage>) -> bool {
     use HostStage::{Configuring, Done, Joined, Rebooting, WaitingForIgnition};
     matches!(stage, Some(Rebooting | WaitingForIgnition | Configuring | Joined | Done))
+}
+
+#[cfg(test)]
+mod tests {
+    use assisted_base::process::Tools;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_next_attempt_builds_what_an_earlier_one_has_given_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let host = Host::at(dir.path(), Tools::default());
+        admit(&host).unwrap();
+        host.write(paths::CONFIG, 0o600, "{}").unwrap();
+        end(&host).await;
+        assert!(host.exists(paths::FAILED), "no builder begins where the installation has ended");
+        admit(&host).unwrap();
+        assert!(!host.exists(paths::FAILED));
+    }
 }

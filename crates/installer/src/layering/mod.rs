@@ -32,7 +32,7 @@ const REPORT_PAUSE: u64 = 10;
 /// How long after this host is ready to go the others may take until they are, too.
 const OTHERS: Duration = Duration::from_secs(2 * 3_600);
 
-pub(crate) use builder::end;
+pub(crate) use builder::{admit, end};
 pub(crate) use trust::credentials_for;
 
 /// Why a host doesn't get the image of its pool. The text is what the service shows.
