@@ -14,6 +14,9 @@ use crate::ignition;
 /// Looks for the machine config: for twenty minutes, which begin when the image is ready.
 const MACHINE_CONFIG_ATTEMPTS: u32 = 240;
 const POLL_INTERVAL: u64 = 5;
+/// Looks for the image in its registry, and seconds between them.
+const REGISTRY_ATTEMPTS: u32 = 6;
+const REGISTRY_PAUSE: u64 = 10;
 
 impl Layered<'_> {
     /// Puts `image` onto a disk that was just written, as what is booted next; what was written stays as the second entry.
@@ -38,6 +41,9 @@ impl Layered<'_> {
             return Err(LayeringFailure::Another { served: found.image.url, expected: image.to_owned() });
         }
         self.take_trust(&found.answer).await?;
+        if self.is_embedded() && !self.switches() {
+            self.reach(image).await?;
+        }
         let is_master = self.pool == assisted_wire::on_cluster_layering::Pool::Master;
         let deployed = match self.switches() {
             true => Ok(()),
@@ -57,5 +63,14 @@ impl Layered<'_> {
         }
         self.phase(HostPhase::Done, "").await;
         Ok(())
+    }
+
+    /// Looks for the image in the cluster's registry before anything is laid, so that a port that is closed between hosts is named
+    /// (ocl-day1 §B18).
+    async fn reach(&self, image: &str) -> Result<(), LayeringFailure> {
+        let args = ["inspect", "--raw", "--authfile", auth_file(self.host), &format!("docker://{image}")];
+        let look = async || self.host.run("skopeo", &args).await;
+        let found = attempts(REGISTRY_ATTEMPTS, REGISTRY_PAUSE, self.config.intervals, look).await;
+        found.map(drop).map_err(|error| LayeringFailure::Registry { image: image.to_owned(), error })
     }
 }

@@ -58,6 +58,10 @@ pub enum LayeringFailure {
     File(#[from] FileError),
     #[error("OS image: registry: {0}")]
     Replica(String),
+    #[error(
+        "OS image: registry: {image} can't be read on this host; look whether something between the hosts closes its registry's port: {error}"
+    )]
+    Registry { image: String, error: Exhausted<RunError> },
     #[error("OS image: deploy: {0}")]
     Partition(#[from] PartitionError),
 }

@@ -236,7 +236,7 @@ async fn an_image_that_cannot_be_laid_is_switched_to_where_it_can_be_had() {
         let masters = if role == HostRole::Worker { 0 } else { 3 };
         let done = install(&service, &machine, config(&service.url, role, masters)).await;
         assert_eq!(done.is_ok(), ends_well, "{role} {registry}: {done:?}");
-        let copies = machine.calls().iter().any(|line| line.starts_with("skopeo"));
+        let copies = machine.calls().iter().any(|line| line.starts_with("skopeo copy"));
         assert_eq!(copies, role == HostRole::Master);
         assert!(service.was_asked(&format!("PUT clusters/{CLUSTER}/on-cluster-layering/builds/{role}")));
         // Users hear of it.
@@ -254,6 +254,25 @@ async fn an_image_that_cannot_be_laid_is_switched_to_where_it_can_be_had() {
     machine.fault("fail", "skopeo ");
     let error = install(&service, &machine, config(&service.url, HostRole::Master, 3)).await.unwrap_err();
     assert!(error.starts_with("OS image: registry: "), "{error}");
+}
+
+#[tokio::test]
+async fn a_registry_that_a_host_does_not_reach_is_named() {
+    for (role, pool) in [(HostRole::Master, "master"), (HostRole::Worker, "worker")] {
+        let ready = state("Deploy", "Embedded", &[build(pool, "ready", Some(IMAGE))]);
+        let service = service(site(role), ready, IMAGE).await;
+        let machine = Machine::new();
+        machine.fault("fail", "skopeo inspect");
+        let masters = if role == HostRole::Worker { 0 } else { 3 };
+        let error = install(&service, &machine, config(&service.url, role, masters)).await.unwrap_err();
+        assert!(
+            error.starts_with(&format!("OS image: registry: {IMAGE} can't be read on this host; ")),
+            "{error}"
+        );
+        assert!(error.contains("6 attempts") && error.contains("skopeo"), "{error}");
+        let asked = machine.calls();
+        assert!(!asked.iter().any(|line| line.starts_with("ostree") || line.starts_with("skopeo copy")));
+    }
 }
 
 #[tokio::test]
