@@ -71,6 +71,8 @@ impl Layered<'_> {
         let args = ["inspect", "--raw", "--authfile", auth_file(self.host), &format!("docker://{image}")];
         let look = async || self.host.run("skopeo", &args).await;
         let found = attempts(REGISTRY_ATTEMPTS, REGISTRY_PAUSE, self.config.intervals, look).await;
-        found.map(drop).map_err(|error| LayeringFailure::Registry { image: image.to_owned(), error })
+        found
+            .map(drop)
+            .map_err(|error| LayeringFailure::Registry { image: image.to_owned(), error: Box::new(error) })
     }
 }

@@ -61,7 +61,7 @@ pub enum LayeringFailure {
     #[error(
         "OS image: registry: {image} can't be read on this host; look whether something between the hosts closes its registry's port: {error}"
     )]
-    Registry { image: String, error: Exhausted<RunError> },
+    Registry { image: String, error: Box<Exhausted<RunError>> },
     #[error("OS image: deploy: {0}")]
     Partition(#[from] PartitionError),
 }

@@ -69,7 +69,7 @@ mod tests {
         machine
             .write(PULL_SECRETS[1], 0o600, r#"{"auths":{"a":{"auth":"MQ=="},"b":{"auth":"Mg=="}}}"#)
             .unwrap();
-        machine.write(&super::path("base"), 0o600, r#"{"auths":{"a":{"auth":"Mw=="}}}"#).unwrap();
+        machine.write(&path("base"), 0o600, r#"{"auths":{"a":{"auth":"Mw=="}}}"#).unwrap();
         let all = merged(&machine, &["base"]).unwrap();
         assert_eq!(all.expose(), r#"{"auths":{"a":{"auth":"Mw=="},"b":{"auth":"Mg=="}}}"#);
         assert_eq!(alone(&machine, Some("base")).unwrap().expose(), r#"{"auths":{"a":{"auth":"Mw=="}}}"#);
@@ -78,7 +78,7 @@ mod tests {
         // A node has its own elsewhere.
         machine.write(PULL_SECRETS[0], 0o600, r#"{"auths":{"c":{"auth":"NA=="}}}"#).unwrap();
         assert!(merged(&machine, &[]).unwrap().expose().contains("NA=="));
-        machine.write(&super::path("odd"), 0o600, "hunter2").unwrap();
+        machine.write(&path("odd"), 0o600, "hunter2").unwrap();
         let told = merged(&machine, &["odd"]).unwrap_err().to_string();
         assert!(!told.contains("hunter2") && told.contains("secrets/odd.json"), "{told}");
         let path = file(&machine, "x", &all).unwrap();
