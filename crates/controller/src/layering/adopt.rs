@@ -74,7 +74,7 @@ impl NodeFacts {
     }
 
     /// The image that a node runs for good: it has said so itself, and the cluster wants nothing else of it. On its way it has none yet, or
-    /// is to have another: while the operator takes an image over, and with `rollout: Switch` (ocl-day1 §A6, §B6.1).
+    /// is to have another: while the operator takes an image over, and with `rollout: Switch` (ocl-day1 §B6.1).
     fn settled_image(&self) -> Option<&str> {
         let is_done = self.state == "Done"
             && self.current_config == self.desired_config

@@ -65,8 +65,7 @@ impl Layered<'_> {
         Ok(())
     }
 
-    /// Looks for the image in the cluster's registry before anything is laid, so that a port that is closed between hosts is named
-    /// (ocl-day1 §B18).
+    /// Looks for the image in the cluster's registry before anything is laid, so that a port that is closed between hosts is named.
     async fn reach(&self, image: &str) -> Result<(), LayeringFailure> {
         let args = ["inspect", "--raw", "--authfile", auth_file(self.host), &format!("docker://{image}")];
         let look = async || self.host.run("skopeo", &args).await;
