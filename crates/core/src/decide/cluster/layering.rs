@@ -163,7 +163,7 @@ pub fn machine_os_config(facts: &Facts, pool: &str) -> Result<Value, Refusal> {
         }
         _ => return Err(missing()),
     };
-    if let Some(annotations) = document["metadata"]["annotations"].as_object_mut() {
+    if let Some(annotations) = document.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
         annotations.remove(crate::layering::machine_os_config::PRE_BUILT_IMAGE);
     }
     Ok(document)

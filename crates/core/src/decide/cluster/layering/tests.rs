@@ -375,6 +375,7 @@ fn a_service_on_the_bootstrap_host_has_all_images_built_there() {
 #[test]
 fn configs_for_the_controller() {
     let facts = installing(&enabled());
-    assert_eq!(machine_os_config(&facts, "worker").unwrap()["metadata"]["name"], "worker");
+    let given = machine_os_config(&facts, "worker").unwrap();
+    assert_eq!(given["metadata"], json!({"name": "worker"}), "nothing is added");
     assert_eq!(machine_os_config(&facts, "infra").unwrap_err().kind, RefusalKind::NotFound);
 }

@@ -134,7 +134,8 @@ fn check_rules(input: &Input<'_>) -> Result<(), LayeringError> {
 
 /// Whether a MachineOSConfig is another one than that which the controller is given for its build, and which reports are judged by.
 fn is_patched(config: &MachineOsConfig, facts: &Facts) -> bool {
-    layering::machine_os_config(facts, config.pool.as_str()).is_ok_and(|kept| kept != config.document)
+    layering::machine_os_config(facts, config.pool.as_str())
+        .is_ok_and(|kept| kept["spec"] != config.document["spec"])
 }
 
 /// Reads what of a file matters, and removes MachineOSConfigs from it.
