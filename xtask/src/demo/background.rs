@@ -44,22 +44,22 @@ const PIECES: [Piece; 7] = [
     Piece { part: Part::Packages, estimate: 20, needs: &[], is_awaited: true, nice: "15" },
     Piece {
         part: Part::CoreosInstaller,
-        estimate: 200,
+        estimate: 210,
         // Libraries are among them.
         needs: &[Part::Packages],
         is_awaited: true,
         nice: "15",
     },
-    Piece { part: Part::Lab, estimate: 120, needs: &[], is_awaited: true, nice: "15" },
+    Piece { part: Part::Lab, estimate: 140, needs: &[], is_awaited: true, nice: "15" },
     Piece {
         part: Part::LabImage,
-        estimate: 150,
+        estimate: 190,
         needs: &[Part::CoreosInstaller, Part::Lab],
         is_awaited: true,
         nice: "15",
     },
-    Piece { part: Part::Programs, estimate: 150, needs: &[Part::Lab], is_awaited: true, nice: "15" },
-    Piece { part: Part::HostProgram, estimate: 300, needs: &[], is_awaited: true, nice: "19" },
+    Piece { part: Part::Programs, estimate: 120, needs: &[Part::Lab], is_awaited: true, nice: "15" },
+    Piece { part: Part::HostProgram, estimate: 440, needs: &[], is_awaited: true, nice: "19" },
     Piece { part: Part::Kubernetes, estimate: 500, needs: &[], is_awaited: false, nice: "0" },
 ];
 
@@ -391,7 +391,7 @@ mod tests {
         };
         background.tasks =
             [Part::CoreosInstaller, Part::Lab, Part::LabImage, Part::Kubernetes].map(task).into();
-        assert_eq!(background.left(), Duration::from_secs(200 + 150));
+        assert_eq!(background.left(), Duration::from_secs(210 + 190));
         assert!(background.takes_long() && !background.is_ready());
         background.tasks.retain(|task| task.piece.part == Part::Kubernetes);
         assert!(background.is_ready() && !background.takes_long());
