@@ -84,12 +84,12 @@ impl Layering {
         }
     }
 
-    /// Reports a pool's build, and what hosts do.
+    /// Reports a pool's build.
     ///
     /// # Errors
     /// When it isn't taken.
-    pub async fn report(&self, build: LayeringBuild, hosts: Vec<LayeringHost>) -> Result<(), LayeringError> {
-        self.put(build.pool, &LayeringReport { build: Some(build), hosts }).await
+    pub async fn report(&self, build: LayeringBuild) -> Result<(), LayeringError> {
+        self.put(build.pool, &LayeringReport { build: Some(build), hosts: Vec::new() }).await
     }
 
     /// Reports what a host does about its pool's image; the build stays as it is known.

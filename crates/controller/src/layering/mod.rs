@@ -191,7 +191,7 @@ pub(crate) async fn give_up(context: &Context) {
 /// service knows.
 async fn report(images: &Layering, build: LayeringBuild) -> Result<bool, PassError> {
     let pool = build.pool;
-    match images.report(build, Vec::new()).await {
+    match images.report(build).await {
         Ok(()) => Ok(true),
         Err(LayeringError::Refused { status: 409, message }) => {
             warn!(%pool, answer = message, "the service doesn't take what is reported of an image");

@@ -95,7 +95,7 @@ impl Layered<'_> {
                 if failed && self.send_logs(&machine, build.pool).await {
                     sent.push(build.pool);
                 }
-                if let Err(error) = self.images.report(record.clone(), Vec::new()).await {
+                if let Err(error) = self.images.report(record.clone()).await {
                     warn!(pool = %build.pool, %error, "the builder's progress isn't taken");
                     continue;
                 }
