@@ -70,7 +70,7 @@ pub fn apply(facts: &mut Facts, decision: Decision) {
     for change in decision.hosts {
         let Some(host) = facts.hosts.iter_mut().find(|host| host.key() == change.key) else { continue };
         if let Some(record) = change.record {
-            host.record = record;
+            host.record = record.into();
         }
         for (kind, text) in change.reports {
             host.put_report(kind, text.into());

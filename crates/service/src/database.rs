@@ -47,7 +47,7 @@ struct MeasuredCaches {
 
 impl Caches for MeasuredCaches {
     fn held(&self) -> Vec<(&'static str, Held)> {
-        let Cache { check_ins, hosts, clusters, infra_envs, groups, parsed } = &*self.cache;
+        let Cache { check_ins, hosts, clusters, infra_envs, groups, parsed, passed } = &*self.cache;
         let [inventories, connectivity] = parsed.weights();
         vec![
             ("clusters", Held::Entries(clusters.count())),
@@ -58,6 +58,7 @@ impl Caches for MeasuredCaches {
             ("texts", Held::Bytes(self.reader.cached_bytes())),
             ("inventories", Held::Bytes(inventories)),
             ("connectivity", Held::Bytes(connectivity)),
+            ("passed_hosts", Held::Entries(passed.count())),
         ]
     }
 }
@@ -255,6 +256,6 @@ impl Database {
     pub(crate) fn tidy(&self, now: Timestamp) {
         self.limits.tidy(now);
         self.store.tidy();
-        self.cache.parsed.age();
+        self.cache.age();
     }
 }

@@ -17,7 +17,7 @@ use crate::state::host::cluster_context::ClusterContext;
 use crate::state::host::{next_deadline, refresh as host_refresh, transition as host_transition};
 use crate::state::machine::Table;
 use crate::validation::host::evaluate_in;
-use crate::validation::{Results, Scope};
+use crate::validation::{PassedHosts, Results, Scope};
 
 /// What one pass changes may change what the next pass sees: a role changes what hardware is required, and a host that is
 /// ready makes its cluster ready. Hosts and cluster agree after three or four passes; the limit is there for the case that
@@ -27,6 +27,13 @@ const MOST_PASSES: usize = 12;
 /// Decides, without side effects, to a fixed point: a second call on what the first has left changes nothing.
 pub fn refresh(facts: &Facts) -> Decision {
     WorkingCopy::new(facts).reconciled()
+}
+
+/// The same of a large cluster, by what earlier looks at it have found, and notes there what this one finds.
+pub fn refresh_after(passed: &mut PassedHosts, facts: &Facts) -> Decision {
+    let mut copy = WorkingCopy::new(facts);
+    copy.passed = Some(passed);
+    copy.reconciled()
 }
 
 /// Facts that are being changed, and what the changes bring about.
@@ -39,6 +46,8 @@ pub(crate) struct WorkingCopy<'f> {
     problems: Vec<(HostKey, String)>,
     /// Results of the validations of each host in the last pass; `None`: they must be run anew.
     host_results: Vec<Option<HostResults>>,
+    /// Hosts that need not be validated again; `None`: all are.
+    passed: Option<&'f mut PassedHosts>,
 }
 
 type HostResults = Result<Results<HostValidationId>, String>;
@@ -48,7 +57,8 @@ impl<'f> WorkingCopy<'f> {
     pub(crate) fn new(before: &'f Facts) -> Self {
         let facts = before.clone().without_disabled();
         let (problems, host_results) = (Vec::new(), Vec::new());
-        Self { before, facts, events: Vec::new(), actions: Vec::new(), problems, host_results }
+        let (events, actions) = (Vec::new(), Vec::new());
+        Self { before, facts, events, actions, problems, host_results, passed: None }
     }
 
     /// Runs passes over hosts and cluster until nothing changes any more.
@@ -72,13 +82,23 @@ impl<'f> WorkingCopy<'f> {
 
     /// Runs the validations of the hosts that need it; returns which those are.
     fn evaluate(&mut self, order: &[usize]) -> Vec<bool> {
-        let scope = Scope::new(&self.facts);
-        let open: Vec<bool> = self.host_results.iter().map(Option::is_none).collect();
-        for &place in order.iter().filter(|place| open[**place]) {
-            let results = evaluate_in(&scope, &self.facts.hosts[place]);
-            self.host_results[place] = Some(results.map_err(|error| error.to_string()));
+        let Self { facts, host_results, passed, .. } = self;
+        let scope = Scope::new(facts);
+        if let Some(passed) = passed {
+            passed.set_surroundings(&scope);
         }
-        open
+        let mut evaluated = vec![false; facts.hosts.len()];
+        for &place in order {
+            if host_results[place].is_some() {
+                continue;
+            }
+            let host = &facts.hosts[place];
+            let known = passed.as_deref().and_then(|passed| passed.results(&scope, host));
+            evaluated[place] = known.is_none();
+            let results = known.map_or_else(|| evaluate_in(&scope, host), Ok);
+            host_results[place] = Some(results.map_err(|error| error.to_string()));
+        }
+        evaluated
     }
 
     /// Runs one pass over all hosts, the weakest first, and the cluster; returns whether anything changed that another pass
@@ -89,13 +109,16 @@ impl<'f> WorkingCopy<'f> {
         }
         let order = host::role::weakest_first(&self.facts.hosts);
         let evaluated = self.evaluate(&order);
-        let Self { facts, events, host_results, .. } = self;
+        let Self { facts, events, host_results, passed, .. } = self;
         let context = ClusterContext::of(facts);
         let mut changed = false;
         for place in order.iter().copied() {
             let (host, Some(Ok(results))) = (&mut facts.hosts[place], &host_results[place]) else { continue };
             if evaluated[place] {
                 host_refresh::record_results(host, results, events);
+                if let Some(passed) = passed {
+                    passed.note(host, results);
+                }
             }
             if host_refresh::refresh(host, results, &context, events) {
                 host_results[place] = None;

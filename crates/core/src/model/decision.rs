@@ -51,14 +51,17 @@ pub struct HostChange {
 
 /// What changed between two states of a host; `None` when nothing did.
 pub fn change(before: &HostFacts, mut after: HostFacts, now: Timestamp) -> Option<HostChange> {
-    let reports: Vec<_> = ReportKind::ALL
+    let differs = |kind: &ReportKind| before.report(*kind) != after.report(*kind);
+    let kinds = if before.reports.is_same(&after.reports) { &[] } else { ReportKind::ALL };
+    let reports: Vec<_> = kinds
         .iter()
-        .filter(|kind| before.report(**kind) != after.report(**kind))
-        .map(|kind| (*kind, after.report(*kind).to_owned()))
+        .copied()
+        .filter(differs)
+        .map(|kind| (kind, after.report(kind).to_owned()))
         .collect();
     let record = (before.record != after.record).then(|| {
         after.record.host.updated_at = now.into();
-        after.record
+        after.record.into_inner()
     });
     (record.is_some() || !reports.is_empty()).then(|| HostChange { key: before.key(), record, reports })
 }

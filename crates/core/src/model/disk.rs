@@ -130,7 +130,7 @@ mod tests {
             disks: Some(vec![disk("sda", DriveType::Hdd, 1), disk("sdb", DriveType::Hdd, 2)]),
             ..Inventory::default()
         };
-        let mut host: Host = crate::validation::testing::host(1).record.host;
+        let mut host: Host = crate::validation::testing::host(1).record.into_inner().host;
         let name = |host: &Host, inventory: &Inventory| {
             installation_disk(host, inventory).map(|disk| disk.name.clone())
         };

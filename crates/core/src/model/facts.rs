@@ -11,6 +11,7 @@ use jiff::Timestamp;
 
 use crate::model::cluster::ClusterRecord;
 use crate::model::connectivity_report::ParsedConnectivity;
+use crate::model::copy_on_write::CopyOnWrite;
 use crate::model::host::{HostKey, HostRecord};
 use crate::model::infra_env::InfraEnvRecord;
 use crate::model::refusal::Refusal;
@@ -53,21 +54,37 @@ impl Facts {
 /// A host with its reports.
 #[derive(Clone, Debug)]
 pub struct HostFacts {
-    pub record: HostRecord,
+    pub record: CopyOnWrite<HostRecord>,
     /// When the agent was last heard.
     pub checked_in_at: Timestamp,
     /// Texts of the reports that there are.
-    pub reports: BTreeMap<ReportKind, Arc<str>>,
+    pub reports: CopyOnWrite<BTreeMap<ReportKind, Arc<str>>>,
     /// The inventory, parsed; `None` when there is none or it can't be read.
     pub inventory: Option<Arc<Inventory>>,
     /// What the connectivity report says, parsed; `None` when there is none or it can't be read.
     pub connectivity: Option<Arc<ParsedConnectivity>>,
+    revision: Option<Revision>,
+}
+
+/// A host's record and reports as they are stored, and the number under which they are.
+#[derive(Clone, Debug)]
+struct Revision {
+    number: u64,
+    record: CopyOnWrite<HostRecord>,
+    reports: CopyOnWrite<BTreeMap<ReportKind, Arc<str>>>,
 }
 
 impl HostFacts {
     /// A host without reports.
     pub fn new(record: HostRecord, checked_in_at: Timestamp) -> Self {
-        Self { record, checked_in_at, reports: BTreeMap::new(), inventory: None, connectivity: None }
+        Self {
+            record: record.into(),
+            checked_in_at,
+            reports: CopyOnWrite::default(),
+            inventory: None,
+            connectivity: None,
+            revision: None,
+        }
     }
 
     /// Puts a report in place of the old one; an empty text removes it.
@@ -88,6 +105,20 @@ impl HostFacts {
             ReportKind::Connectivity => self.connectivity = ParsedConnectivity::parse(text).map(Arc::new),
             _ => {}
         }
+    }
+
+    /// Says that the record and the reports are stored as they are now. As often as they are stored otherwise, the number is
+    /// another one.
+    pub fn set_revision(&mut self, number: u64) {
+        let (record, reports) = (self.record.clone(), self.reports.clone());
+        self.revision = Some(Revision { number, record, reports });
+    }
+
+    /// The number under which record and reports are stored; `None`: they were changed since, or are not stored.
+    pub fn revision(&self) -> Option<u64> {
+        let known = self.revision.as_ref()?;
+        let is_same = known.record.is_same(&self.record) && known.reports.is_same(&self.reports);
+        is_same.then_some(known.number)
     }
 
     /// The host's identity.

@@ -3,6 +3,7 @@
 pub mod action;
 pub mod cluster;
 pub mod connectivity_report;
+pub mod copy_on_write;
 pub mod deadline;
 pub mod decision;
 pub mod disk;

@@ -13,6 +13,7 @@ mod diff;
 pub mod host;
 mod ids;
 mod operator;
+mod passed_hosts;
 mod results;
 mod scope;
 pub mod settings;
@@ -21,5 +22,6 @@ pub(crate) mod testing;
 
 pub use diff::{Change, ChangeKind, broken_since, diff, failing};
 pub use ids::{Category, ValidationId};
+pub use passed_hosts::PassedHosts;
 pub use results::{Entry, Results};
 pub use scope::Scope;

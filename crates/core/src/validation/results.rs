@@ -25,13 +25,24 @@ pub struct Entry<I> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Results<I> {
     entries: Vec<Entry<I>>,
-    /// The conditions once more, a bit at the place of each id: the machines ask them again and again.
+    /// What the machines ask again and again.
+    bits: Bits,
+    /// Whether any of them was worked out from what other hosts are like.
+    depends_on_others: bool,
+}
+
+/// What the machines ask of results: of each validation a bit at the place of its id.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Bits {
+    /// The conditions.
     conditions: u128,
+    /// What was evaluated.
+    evaluated: u128,
 }
 
 impl<I> Default for Results<I> {
     fn default() -> Self {
-        Self { entries: Vec::new(), conditions: 0 }
+        Self { entries: Vec::new(), bits: Bits::default(), depends_on_others: false }
     }
 }
 
@@ -45,7 +56,24 @@ struct Stored<'a> {
 
 impl<I: ValidationId> Results<I> {
     pub(super) fn with_capacity(capacity: usize) -> Self {
-        Self { entries: Vec::with_capacity(capacity), conditions: 0 }
+        Self { entries: Vec::with_capacity(capacity), ..Self::default() }
+    }
+
+    /// Results of which nothing has failed, without their texts.
+    pub(super) fn without_texts(bits: Bits) -> Self {
+        Self { bits, ..Self::default() }
+    }
+
+    /// What is enough to go on with while the host and its cluster stay as they are; `None`: something has failed, whose text
+    /// counts, or other hosts count as well.
+    pub(super) fn passed(&self) -> Option<Bits> {
+        let failed = self.entries.iter().any(|entry| entry.outcome.status == Status::Failure);
+        (!failed && !self.depends_on_others).then_some(self.bits)
+    }
+
+    /// Says that what other hosts are like counts as well.
+    pub(super) fn set_dependent(&mut self, depends_on_others: bool) {
+        self.depends_on_others = depends_on_others;
     }
 
     /// Adds the outcome of a validation; `omitted`: not shown at this stage, though its condition counts.
@@ -59,13 +87,14 @@ impl<I: ValidationId> Results<I> {
     ) {
         let shown = !omitted && !outcome.suppressed;
         let condition = outcome.holds() || (shown && ignored.contains(id));
-        self.conditions |= u128::from(condition) << id.place();
+        self.bits.conditions |= u128::from(condition) << id.place();
+        self.bits.evaluated |= 1 << id.place();
         self.entries.push(Entry { id, category, outcome, shown, condition });
     }
 
     /// Whether nothing was evaluated.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.bits.evaluated == 0
     }
 
     /// The result of a validation; `None` when it was not evaluated.
@@ -80,12 +109,12 @@ impl<I: ValidationId> Results<I> {
 
     /// Whether the state machines take a validation as true. False when it was not evaluated.
     pub fn condition(&self, id: I) -> bool {
-        (self.conditions >> id.place()) & 1 == 1
+        (self.bits.conditions >> id.place()) & 1 == 1
     }
 
     /// Whether a validation was left out since it is asked of some clusters only, while others were evaluated.
     pub fn is_left_out(&self, id: I) -> bool {
-        I::OF_SOME.contains(&id) && !self.is_empty() && self.get(id).is_none()
+        I::OF_SOME.contains(&id) && !self.is_empty() && (self.bits.evaluated >> id.place()) & 1 == 0
     }
 
     /// Whether all of some validations are true.

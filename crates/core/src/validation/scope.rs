@@ -1,6 +1,6 @@
 //! What all validations of one cluster share: read when the first asks for it, looked up by all others.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use assisted_wire::cluster::{Cluster, ClusterValidationId};
@@ -37,6 +37,8 @@ pub struct Scope<'a> {
     pub(super) disabled_cluster: &'a BTreeSet<ClusterValidationId>,
     pub(super) managed: OnceCell<Option<bool>>,
     layering: Option<Input<'a>>,
+    /// Whether a validation has asked for another host since that was asked last.
+    asked_for_others: Cell<bool>,
 }
 
 /// MACs by the address that they all answer for.
@@ -96,6 +98,7 @@ impl<'a> Scope<'a> {
             },
             managed: OnceCell::new(),
             layering: Input::of(facts),
+            asked_for_others: Cell::new(false),
         }
     }
 
@@ -116,9 +119,15 @@ impl<'a> Scope<'a> {
 
     /// The host of an id.
     pub(super) fn host(&self, id: HostId) -> Option<&'a HostFacts> {
+        self.asked_for_others.set(true);
         let hosts = || self.facts.hosts.iter().enumerate();
         let places = || hosts().map(|(place, host)| (host.record.host.id, place)).collect();
         self.places.get_or_init(places).get(&id).map(|place| &self.facts.hosts[*place])
+    }
+
+    /// Whether a validation has asked for another host since this was asked last.
+    pub(super) fn asked_for_others(&self) -> bool {
+        self.asked_for_others.take()
     }
 
     /// Who reaches whom.

@@ -5,6 +5,7 @@
 mod history;
 mod installation;
 mod odd_replies;
+mod passed_hosts;
 mod refresh;
 mod registration;
 mod replies;

@@ -5,6 +5,7 @@ pub(crate) mod check_in;
 pub(crate) mod handed_out;
 pub(crate) mod memo;
 pub(crate) mod parsed;
+pub(crate) mod passed;
 pub(crate) mod read_through;
 
 use assisted_core::model::cluster::ClusterRecord;
@@ -16,6 +17,7 @@ use assisted_wire::id::{ClusterId, InfraEnvId};
 use check_in::CheckIns;
 use memo::HostPollCache;
 use parsed::ParsedReports;
+use passed::PassedHostsOfClusters;
 use read_through::{Groups, ReadThroughCache};
 
 /// What hosts are told depends on these: on their cluster and the inventories of its other hosts, and on their
@@ -35,6 +37,7 @@ pub(crate) struct Cache {
     pub(crate) infra_envs: ReadThroughCache<InfraEnvId, Stored<InfraEnvRecord>>,
     pub(crate) groups: Groups<Group>,
     pub(crate) parsed: ParsedReports,
+    pub(crate) passed: PassedHostsOfClusters,
 }
 
 impl Observer for Cache {
@@ -64,6 +67,12 @@ impl Observer for Cache {
 }
 
 impl Cache {
+    /// Drops what nobody wanted since the last call but one.
+    pub(crate) fn age(&self) {
+        self.parsed.age();
+        self.passed.age();
+    }
+
     /// Forgets what was read of a subject, and what hosts are told because of it.
     pub(crate) fn forget(&self, subject: Subject) {
         match subject {

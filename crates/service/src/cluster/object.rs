@@ -58,7 +58,7 @@ impl Clusters {
         let hosts = work.into_iter().flat_map(|work| work.facts.hosts);
         let told = hosts.map(|host| {
             let inventory = host.report(ReportKind::Inventory).to_owned();
-            Host { inventory, ..host.record.host }
+            Host { inventory, ..host.record.into_inner().host }
         });
         Ok(told.collect())
     }

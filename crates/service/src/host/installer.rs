@@ -94,7 +94,7 @@ impl Hosts {
 /// Changes the record of a host of the work.
 fn change_record(work: &mut UnitOfWork, key: HostKey, change: impl FnOnce(&mut HostRecord)) {
     let Some(host) = work.host(key) else { return };
-    let mut record = host.record.clone();
+    let mut record = HostRecord::clone(&host.record);
     change(&mut record);
     work.change_host(HostChange { key, record: Some(record), reports: Vec::new() });
 }

@@ -1,6 +1,7 @@
 //! What units of work begin with: facts, read at one moment.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use assisted_core::model::cluster::ClusterRecord;
@@ -16,6 +17,9 @@ use crate::attempt::AttemptError;
 use crate::cache::Cache;
 use crate::database::Database;
 use crate::off_thread::{LONG, off_thread_if};
+
+/// Hosts of a cluster from which on it is worth knowing whose validations need not run again.
+const MANY: usize = 30;
 
 impl Database {
     /// Loads a cluster with its hosts.
@@ -33,6 +37,7 @@ impl Database {
         work.marks = row.marks;
         work.facts.cluster = Some(row.cluster.record);
         work.facts.infra_envs = row.infra_envs.into_iter().map(by_id).collect();
+        work.passed = (hosts.len() >= MANY).then(|| Box::new(self.cache().passed.get(id)));
         (work.host_versions, work.facts.hosts) = (versions, hosts);
         Ok(Some(work))
     }
@@ -175,6 +180,7 @@ impl Database {
 
 /// A host with the last sign of life that anybody heard.
 fn host_facts(cache: &Cache, row: HostRow) -> HostFacts {
+    let revision = revision(&row);
     let heard = cache.check_ins.at(row.key).max(row.checked_in_at);
     let mut record = row.record;
     let checked_in_at = heard.unwrap_or(record.host.registered_at.0);
@@ -185,7 +191,16 @@ fn host_facts(cache: &Cache, row: HostRow) -> HostFacts {
     for (kind, report) in row.reports {
         cache.parsed.attach(&mut host, kind, report);
     }
+    host.set_revision(revision);
     host
+}
+
+/// A number for the stored state of a host. Its reports are written without its version.
+fn revision(row: &HostRow) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    row.version.hash(&mut hasher);
+    row.reports.iter().for_each(|(kind, report)| (kind, &report.hash).hash(&mut hasher));
+    hasher.finish()
 }
 
 fn by_id(stored: Stored<InfraEnvRecord>) -> (InfraEnvId, InfraEnvRecord) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use assisted_core::catalogue::feature::usage::Usages;
 use assisted_core::decide::measure::{self, HostBefore};
-use assisted_core::decide::refresh::refresh;
+use assisted_core::decide::refresh::{refresh, refresh_after};
 use assisted_core::model::cluster::ClusterRecord;
 use assisted_core::model::decision::{Decision, HostChange};
 use assisted_core::model::event::NewEvent;
@@ -18,6 +18,7 @@ use assisted_core::model::host::{HostKey, HostRecord};
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::measurement::Measurement;
 use assisted_core::model::report::ReportKind;
+use assisted_core::validation::PassedHosts;
 use assisted_store::{Batch, Due, MarkCount, Version};
 use assisted_wire::host::HostRole;
 use assisted_wire::id::InfraEnvId;
@@ -28,6 +29,14 @@ use crate::Error;
 use crate::attempt::AttemptError;
 use crate::database::Database;
 use crate::off_thread::{LARGE, LONG, off_thread_if};
+
+/// What the domain decides, by what earlier looks have found where that is kept.
+fn decision(facts: &Facts, passed: Option<&mut PassedHosts>) -> Decision {
+    match passed {
+        Some(passed) => refresh_after(passed, facts),
+        None => refresh(facts),
+    }
+}
 
 /// Facts, what of them changed, and what else is to be written.
 #[derive(Debug)]
@@ -60,6 +69,8 @@ pub(crate) struct UnitOfWork {
     infra_envs_removed: Vec<InfraEnvId>,
     /// Whether something changed that other hosts of the cluster are told about.
     mates_changed: bool,
+    /// What earlier looks at the cluster have found, where it has many hosts.
+    passed: Option<Box<PassedHosts>>,
 }
 
 impl UnitOfWork {
@@ -85,6 +96,7 @@ impl UnitOfWork {
             infra_envs_changed: BTreeSet::new(),
             infra_envs_removed: Vec::new(),
             mates_changed: false,
+            passed: None,
         }
     }
 
@@ -158,7 +170,7 @@ impl UnitOfWork {
             // Only hosts in some states are named to the others.
             self.mates_changed |= record.host.status != host.record.host.status;
             record.host.updated_at = self.facts.now.into();
-            host.record = record;
+            host.record = record.into();
             self.hosts_changed.insert(change.key);
         }
         for (kind, text) in change.reports {
@@ -193,7 +205,7 @@ impl UnitOfWork {
             matches!(fields.role, None | Some(HostRole::AutoAssign)) && fields.suggested_role.is_some()
         };
         for host in self.facts.hosts.iter().filter(open).cloned().collect::<Vec<_>>() {
-            let (key, mut record) = (host.key(), host.record);
+            let (key, mut record) = (host.key(), host.record.into_inner());
             record.host.suggested_role = Some(HostRole::AutoAssign);
             self.change_host(HostChange { key, record: Some(record), reports: Vec::new() });
         }
@@ -207,7 +219,7 @@ impl UnitOfWork {
         record.host.updated_at = self.facts.now.into();
         self.hosts_changed.remove(&key);
         self.reports_changed.retain(|(changed, _)| *changed != key);
-        self.hosts_removed.push(record);
+        self.hosts_removed.push(record.into_inner());
         self.mates_changed = true;
     }
 
@@ -246,7 +258,8 @@ impl UnitOfWork {
 
     /// Decides what follows from the facts; returns when to look again.
     pub(crate) fn refresh(&mut self) -> Option<Timestamp> {
-        self.apply(refresh(&self.facts))
+        let decided = decision(&self.facts, self.passed.as_deref_mut());
+        self.apply(decided)
     }
 
     /// Takes over what the domain decided; returns when to look again.
@@ -274,13 +287,14 @@ impl UnitOfWork {
     /// The runtime ends.
     pub(crate) async fn refresh_and_mark(&mut self) -> Result<(), Error> {
         let decided = if self.snapshot_bytes() < LARGE {
-            refresh(&self.facts)
+            decision(&self.facts, self.passed.as_deref_mut())
         } else {
             let (policy, now) = (Arc::clone(&self.facts.policy), self.facts.now);
             let none = Facts { cluster: None, hosts: Vec::new(), infra_envs: BTreeMap::new(), policy, now };
-            let facts = Box::new(std::mem::replace(&mut self.facts, none));
-            let (facts, decided) = off_thread_if(true, facts, |facts| refresh(facts)).await?;
-            self.facts = *facts;
+            let given = Box::new((std::mem::replace(&mut self.facts, none), self.passed.take()));
+            let (given, decided) =
+                off_thread_if(true, given, |given| decision(&given.0, given.1.as_deref_mut())).await?;
+            (self.facts, self.passed) = *given;
             decided
         };
         self.apply_and_mark(decided);
@@ -321,6 +335,10 @@ impl UnitOfWork {
 
     /// Writes all that changed in one batch.
     pub(crate) async fn commit(mut self, database: &Database) -> Result<Facts, AttemptError> {
+        // It is of what was loaded, whatever becomes of the changes.
+        if let (Some(record), Some(passed)) = (&self.facts.cluster, self.passed.take()) {
+            database.cache().passed.put(record.cluster.id, *passed);
+        }
         let measured = self.measure();
         self.events.extend(measured.iter().flat_map(Measurement::events));
         if self.is_idle() {

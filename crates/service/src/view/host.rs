@@ -15,7 +15,7 @@ pub(crate) fn raw_host(facts: &HostFacts) -> Host {
 /// The host as it is stored, with all its reports.
 pub(crate) fn full_host(facts: &HostFacts) -> Host {
     let mut host = facts.record.host.clone();
-    for (kind, text) in &facts.reports {
+    for (kind, text) in facts.reports.iter() {
         *kind.field(&mut host) = text.to_string();
     }
     host.checked_in_at = facts.checked_in_at.into();

@@ -33,7 +33,7 @@ mod tests {
                 let [event] = decision.events.as_slice() else { panic!("{decision:?}") };
                 assert_eq!(event.name, "host_approved_updated");
                 assert!(event.message.ends_with(&format!(": updated approved to {approved}")), "{event:?}");
-                host.record = decision.hosts[0].record.clone().unwrap();
+                host.record = decision.hosts[0].record.clone().unwrap().into();
             }
             assert_eq!(host.record.approved, approved);
         }

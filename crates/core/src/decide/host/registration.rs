@@ -132,7 +132,8 @@ fn create(
     status_info::DISCOVERING.clone_into(&mut host.record.host.status_info);
     host.record.host.status_updated_at = now.into();
     let events = vec![catalogue::HOST_REGISTRATION_SUCCEEDED.of_host(&host, &[])];
-    Ok(Registered { created: true, host: host.record, decision: Decision { events, ..Decision::default() } })
+    let decision = Decision { events, ..Decision::default() };
+    Ok(Registered { created: true, host: host.record.into_inner(), decision })
 }
 
 fn again(
@@ -193,7 +194,7 @@ fn again(
     }
     state::enter(&mut after, rule.to.unwrap_or(status), &info, now, &mut events);
     let decision = Decision::of_host(host, after.clone(), now, events);
-    let record = decision.hosts.first().and_then(|change| change.record.clone()).unwrap_or(after.record);
+    let record = decision.hosts.first().and_then(|change| change.record.clone()).unwrap_or_else(|| after.record.into_inner());
     Ok(Registered {
         created: false,
         host: record,

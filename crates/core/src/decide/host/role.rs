@@ -76,10 +76,12 @@ pub fn fix(facts: &mut Facts, events: &mut Vec<NewEvent>) -> bool {
 fn apply(facts: &mut Facts, suggestions: Vec<Option<HostRole>>, events: &mut Vec<NewEvent>) -> bool {
     let mut changed = false;
     for (host, new) in facts.hosts.iter_mut().zip(suggestions) {
-        let old = host.record.host.suggested_role;
+        if host.record.host.suggested_role == new {
+            continue;
+        }
         host.record.host.suggested_role = new;
-        changed |= new != old;
-        if let Some(role) = new.filter(|role| Some(*role) != old && *role != HostRole::AutoAssign) {
+        changed = true;
+        if let Some(role) = new.filter(|role| *role != HostRole::AutoAssign) {
             events.push(catalogue::HOST_ROLE_UPDATED.of_host(host, &[("suggested_role", &role)]));
         }
     }

@@ -67,5 +67,5 @@ pub fn check_in(host: &HostFacts, report: &CheckInReport<'_>, now: Timestamp) ->
             record.clock_ahead_seconds = Some(ahead);
         }
     }
-    (record != host.record).then_some(record)
+    (record != host.record).then(|| record.into_inner())
 }

@@ -152,6 +152,7 @@ pub fn evaluate_in(scope: &Scope<'_>, host: &HostFacts) -> Result<Results<Id>, E
         view.run(check, &mut results);
     }
     view.run_operators(OPERATORS, &mut results);
+    results.set_dependent(scope.asked_for_others());
     Ok(results)
 }
 

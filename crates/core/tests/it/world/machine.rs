@@ -13,7 +13,8 @@ pub const INGRESS_VIP: &str = "192.168.124.4";
 
 /// The address of a host in the one network that there is.
 fn address(number: u16) -> String {
-    format!("192.168.{}.{}", 124 + number / 200, 10 + number % 200)
+    let [high, low] = (10 + number).to_be_bytes();
+    format!("192.168.{}.{low}", 124 + high)
 }
 
 /// The MAC address of a host.

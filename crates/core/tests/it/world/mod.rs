@@ -15,7 +15,7 @@ use std::sync::Arc;
 use assisted_core::decide::host::machine::Origin;
 use assisted_core::decide::host::registration::{Registered, register_host};
 use assisted_core::decide::host::reply::{ReplyEffect, reply};
-use assisted_core::decide::refresh::refresh;
+use assisted_core::decide::refresh::{refresh, refresh_after};
 use assisted_core::model::cluster::ClusterRecord;
 use assisted_core::model::decision::{Decision, HostChange};
 use assisted_core::model::event::NewEvent;
@@ -26,6 +26,7 @@ use assisted_core::model::refusal::Refusal;
 use assisted_core::model::refusal_with_events::RefusalWithEvents;
 use assisted_core::policy::Policy;
 use assisted_core::state::host::check_in::{CheckInReport, check_in};
+use assisted_core::validation::PassedHosts;
 use assisted_wire::host::{Host, HostStatus};
 use assisted_wire::host_params::HostCreateParams;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
@@ -99,6 +100,10 @@ pub struct World {
     pub machine: fn(u16) -> Value,
     /// All that was told, in order.
     pub told: Vec<NewEvent>,
+    /// What the last look has found.
+    pub passed: PassedHosts,
+    /// How often a host was written.
+    writes: u64,
 }
 
 impl World {
@@ -111,7 +116,8 @@ impl World {
             policy: Arc::new(Policy::default()),
             now: start(),
         };
-        Self { facts, infra_env, machine: inventory, told: Vec::new() }
+        let passed = PassedHosts::default();
+        Self { facts, infra_env, machine: inventory, told: Vec::new(), passed, writes: 0 }
     }
 
     pub fn find(&self, number: u16) -> Option<&HostFacts> {
@@ -175,7 +181,7 @@ impl World {
         let place = self.position(number);
         let told = CheckInReport { agent_version: None, clock: self.facts.now.as_second() };
         if let Some(record) = check_in(&self.facts.hosts[place], &told, self.facts.now) {
-            self.facts.hosts[place].record = record;
+            self.facts.hosts[place].record = record.into();
         }
     }
 
@@ -199,26 +205,33 @@ impl World {
         for change in changes {
             let host = self.facts.hosts.iter_mut().find(|host| host.key() == change.key).unwrap();
             if let Some(record) = change.record {
-                host.record = record;
+                host.record = record.into();
             }
             for (kind, text) in change.reports {
                 host.put_report(kind, text.into());
             }
+            self.writes += 1;
+            host.set_revision(self.writes);
         }
         if let Some(cluster) = cluster {
             self.facts.cluster = Some(cluster);
         }
     }
 
+    /// Looks at everything.
+    pub fn look(&mut self) -> Decision {
+        refresh_after(&mut self.passed, &self.facts)
+    }
+
     /// Looks at everything, and writes down what changed.
     pub fn glance(&mut self) -> Decision {
-        let outcome = refresh(&self.facts);
+        let outcome = self.look();
         self.write(outcome.hosts.clone(), outcome.cluster.clone());
         self.told.extend(outcome.events.clone());
         outcome
     }
 
-    /// The same, and holds that a second look finds nothing to do.
+    /// The same, and holds that a second look finds nothing to do, without what the first one has found.
     pub fn refresh(&mut self) -> Decision {
         let outcome = self.glance();
         let again = refresh(&self.facts);

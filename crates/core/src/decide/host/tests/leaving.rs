@@ -20,7 +20,7 @@ use crate::state::host::{resetting, status_info as info};
 /// Takes an outcome over; the names of its events.
 fn take(facts: &mut Facts, outcome: Decision) -> Vec<&'static str> {
     for change in outcome.hosts {
-        change.record.into_iter().for_each(|record| facts.hosts[0].record = record);
+        change.record.into_iter().for_each(|record| facts.hosts[0].record = record.into());
         for (kind, text) in change.reports {
             facts.hosts[0].put_report(kind, text.into());
         }

@@ -144,7 +144,7 @@ impl Facts {
         let decision = reply::reply(self, self.hosts[0].key(), &answer).unwrap().decision;
         for change in decision.hosts {
             let host: &mut HostFacts = &mut self.hosts[0];
-            change.record.into_iter().for_each(|record| host.record = record);
+            change.record.into_iter().for_each(|record| host.record = record.into());
             for (kind, text) in change.reports {
                 host.put_report(kind, text.into());
             }

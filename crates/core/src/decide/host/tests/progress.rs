@@ -18,7 +18,7 @@ fn progress_of(stage: Stage, info: &str) -> HostProgress {
 fn report(facts: &mut Facts, stage: Stage, info: &str) -> Result<Progressed, Refusal> {
     let outcome = update(facts, facts.hosts[0].key(), &progress_of(stage, info))?;
     if let Some(record) = outcome.decision.hosts.first().and_then(|change| change.record.clone()) {
-        facts.hosts[0].record = record;
+        facts.hosts[0].record = record.into();
     }
     Ok(outcome)
 }
