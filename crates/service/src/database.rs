@@ -58,7 +58,7 @@ impl Caches for MeasuredCaches {
             ("texts", Held::Bytes(self.reader.cached_bytes())),
             ("inventories", Held::Bytes(inventories)),
             ("connectivity", Held::Bytes(connectivity)),
-            ("passed_hosts", Held::Entries(passed.count())),
+            ("passed_hosts", Held::Bytes(passed.weight())),
         ]
     }
 }

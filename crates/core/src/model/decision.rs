@@ -53,12 +53,8 @@ pub struct HostChange {
 pub fn change(before: &HostFacts, mut after: HostFacts, now: Timestamp) -> Option<HostChange> {
     let differs = |kind: &ReportKind| before.report(*kind) != after.report(*kind);
     let kinds = if before.reports.is_same(&after.reports) { &[] } else { ReportKind::ALL };
-    let reports: Vec<_> = kinds
-        .iter()
-        .copied()
-        .filter(differs)
-        .map(|kind| (kind, after.report(kind).to_owned()))
-        .collect();
+    let reports: Vec<_> =
+        kinds.iter().copied().filter(differs).map(|kind| (kind, after.report(kind).to_owned())).collect();
     let record = (before.record != after.record).then(|| {
         after.record.host.updated_at = now.into();
         after.record.into_inner()

@@ -70,7 +70,8 @@ impl PassedHosts {
     /// The results of a host, if it is known to pass.
     pub(crate) fn results(&self, scope: &Scope<'_>, host: &HostFacts) -> Option<Results<HostValidationId>> {
         let passed = self.hosts.get(&host.key())?;
-        let is_heard = connected_until(host, &scope.facts.policy).is_none_or(|until| scope.facts.now <= until);
+        let is_heard =
+            connected_until(host, &scope.facts.policy).is_none_or(|until| scope.facts.now <= until);
         let holds = host.revision() == Some(passed.revision)
             && host.record.host.created_at == passed.created_at
             && is_heard

@@ -81,7 +81,11 @@ fn what_all_hosts_are_judged_by_counts() {
     };
     let all = usize::from(HOSTS);
     assert_eq!(of_cluster(|cluster| cluster.status_info = "other".to_owned()), all);
-    assert_eq!(of_cluster(|cluster| cluster.name = "other".to_owned()), 0, "each has to write its results anew");
+    assert_eq!(
+        of_cluster(|cluster| cluster.name = "other".to_owned()),
+        0,
+        "each has to write its results anew"
+    );
     assert_eq!(of_cluster(|cluster| cluster.connectivity_majority_groups.clear()), 0);
     let operator = |cluster: &mut assisted_wire::cluster::Cluster| {
         let lvm = MonitoredOperator {

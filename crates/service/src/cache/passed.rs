@@ -6,8 +6,11 @@ use assisted_core::validation::PassedHosts;
 use assisted_store::RecentCache;
 use assisted_wire::id::ClusterId;
 
-/// Hosts that a generation holds; there are two.
-const HOSTS: usize = 20_000;
+/// Bytes that a generation holds: tens of thousands of hosts. There are two.
+const LIMIT: usize = 4 << 20;
+/// What a host takes, about, and what a cluster does besides.
+const HOST: usize = 128;
+const CLUSTER: usize = 256;
 
 /// What the last looks at large clusters have found of their hosts.
 #[derive(Debug)]
@@ -15,7 +18,7 @@ pub(crate) struct PassedHostsOfClusters(RecentCache<ClusterId, Arc<PassedHosts>>
 
 impl Default for PassedHostsOfClusters {
     fn default() -> Self {
-        Self(RecentCache::new(HOSTS))
+        Self(RecentCache::new(LIMIT))
     }
 }
 
@@ -27,7 +30,7 @@ impl PassedHostsOfClusters {
 
     /// Keeps what a look has found for the next one.
     pub(crate) fn put(&self, id: ClusterId, passed: PassedHosts) {
-        let weight = passed.len().max(1);
+        let weight = CLUSTER + HOST * passed.len();
         self.0.put(id, Arc::new(passed), weight);
     }
 
@@ -36,8 +39,8 @@ impl PassedHostsOfClusters {
         self.0.age();
     }
 
-    /// How many hosts there are in it.
-    pub(crate) fn count(&self) -> usize {
+    /// What it takes of memory, about, in bytes.
+    pub(crate) fn weight(&self) -> usize {
         self.0.weight()
     }
 }

@@ -6,10 +6,11 @@ use assisted_store::Batch;
 use assisted_wire::step::StepType;
 use serde_json::json;
 
-use crate::lab::{Database, Lab, eventually, on_both_engines};
+use crate::lab::{Database, Lab, eventually, inventory, on_both_engines};
 
 on_both_engines! {
     a_commit_past_the_use_cases, hosts_of_a_cluster_hear_of_each_other, nothing_stays_of_what_is_gone,
+    hosts_that_passed_are_judged_anew_when_they_change,
 }
 
 /// A writer that knows nothing of the service writes to its store.
@@ -77,5 +78,46 @@ async fn nothing_stays_of_what_is_gone(database: Database) {
     lab.service.infra_envs().deregister(&lab.caller, infra_env.id).await.unwrap();
     let held = entries(&lab).await;
     assert!(held.len() == 5 && held.values().all(|count| *count == 0), "{held:?}");
+    lab.stop().await;
+}
+
+/// In a large cluster, the validations of hosts that pass run again when what they read has changed: a report is stored without a
+/// new version of its host.
+async fn hosts_that_passed_are_judged_anew_when_they_change(database: Database) {
+    const HOSTS: u8 = 32;
+    let lab = Lab::start(&database).await;
+    let vips = json!({"api_vips": [{"ip": "192.168.126.100"}], "ingress_vips": [{"ip": "192.168.126.101"}]});
+    let cluster = lab.cluster(vips).await;
+    let infra_env = lab.infra_env(Some(cluster.id)).await;
+    let mut hosts = Vec::new();
+    for number in 1..=HOSTS {
+        let host = lab.host(infra_env.id).await;
+        lab.report_all(host, number).await;
+        hosts.push(host);
+    }
+    lab.meet(&hosts).await;
+    for round in 1..=3 {
+        for (host, number) in [(hosts[3], 4), (hosts[30], 31)] {
+            let mut poor = inventory(number);
+            poor["memory"] = json!({"physical_bytes": 1 << 30, "usable_bytes": 1 << 30});
+            lab.reply(host, StepType::Inventory, &poor).await.unwrap();
+            lab.until_host(host, &format!("too little memory, round {round}"), |host| {
+                host.validations_info.contains("minimum required RAM")
+            })
+            .await;
+        }
+        for (host, number) in [(hosts[3], 4), (hosts[30], 31)] {
+            lab.reply(host, StepType::Inventory, &inventory(number)).await.unwrap();
+            lab.until_host(host, &format!("enough memory, round {round}"), |host| {
+                host.validations_info.contains("Sufficient minimum RAM")
+            })
+            .await;
+        }
+    }
+    let text = String::from_utf8(lab.service.metrics().text().await.unwrap()).unwrap();
+    let held =
+        text.lines().find_map(|line| line.strip_prefix("assisted_cache_bytes{cache=\"passed_hosts\"} "));
+    let held: usize = held.unwrap().parse().unwrap();
+    assert!(held > 128 * usize::from(HOSTS) / 2, "hosts that pass are known: {held}");
     lab.stop().await;
 }

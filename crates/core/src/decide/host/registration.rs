@@ -194,7 +194,11 @@ fn again(
     }
     state::enter(&mut after, rule.to.unwrap_or(status), &info, now, &mut events);
     let decision = Decision::of_host(host, after.clone(), now, events);
-    let record = decision.hosts.first().and_then(|change| change.record.clone()).unwrap_or_else(|| after.record.into_inner());
+    let record = decision
+        .hosts
+        .first()
+        .and_then(|change| change.record.clone())
+        .unwrap_or_else(|| after.record.into_inner());
     Ok(Registered {
         created: false,
         host: record,
