@@ -9,7 +9,7 @@ use crate::run::{cargo, root, step, target_dir, tied};
 use crate::{setup, ui};
 
 /// The service as users run it.
-const SERVICE: [&str; 4] = ["build", "--release", "--package", "assisted"];
+const SERVICE: [&str; 6] = ["build", "--release", "--package", "assisted", "--features", "jemalloc"];
 
 /// The load on the service, as cargo knows it.
 const LOAD: [&str; 4] = ["--package", "assisted-simhost", "--bench", "load"];

@@ -22,6 +22,11 @@ use assisted_base::error::chain;
 use assisted_console::{Failure, Global, colour, reference};
 use clap::{CommandFactory, Parser, Subcommand};
 
+/// It frees what small pieces leave behind, and threads don't wait for each other in it.
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// Installs OpenShift on bare-metal machines without a spare bootstrap node.
 #[derive(Parser)]
 #[command(name = "assisted", version, propagate_version = false)]

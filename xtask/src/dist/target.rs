@@ -30,6 +30,8 @@ struct Tools {
     archiver: &'static str,
     /// Debian's packages with them.
     packages: &'static [Package],
+    /// The feature that it has besides its usual ones; empty: none.
+    features: &'static str,
 }
 
 const EMULATOR: Package =
@@ -67,6 +69,7 @@ impl Machine {
                 compiler: "cc",
                 archiver: "ar",
                 packages: &[],
+                features: "",
             },
             Self::Aarch64 => Tools {
                 triple: "aarch64-unknown-linux-musl",
@@ -82,6 +85,7 @@ impl Machine {
                     },
                     Package { name: "libc6-dev-arm64-cross", present: || has_libc("aarch64-linux-gnu") },
                 ],
+                features: "",
             },
             Self::S390x => Tools {
                 triple: "s390x-unknown-linux-gnu",
@@ -94,6 +98,7 @@ impl Machine {
                     Package { name: "gcc-s390x-linux-gnu", present: || has_program("s390x-linux-gnu-gcc") },
                     Package { name: "libc6-dev-s390x-cross", present: || has_libc("s390x-linux-gnu") },
                 ],
+                features: "",
             },
             Self::Ppc64le => Tools {
                 triple: "powerpc64le-unknown-linux-gnu",
@@ -112,6 +117,7 @@ impl Machine {
                         present: || has_libc("powerpc64le-linux-gnu"),
                     },
                 ],
+                features: "",
             },
         }
     }
@@ -120,7 +126,9 @@ impl Machine {
     /// compiled for the C library that it is linked with.
     const fn service_tools(self) -> Tools {
         match self {
-            Self::X86_64 => Tools { compiler: "musl-gcc", packages: &[MUSL], ..self.tools() },
+            Self::X86_64 => {
+                Tools { compiler: "musl-gcc", packages: &[MUSL], features: "jemalloc", ..self.tools() }
+            }
             // Debian has no C library but its own for other architectures.
             Self::Aarch64 => Tools {
                 triple: "aarch64-unknown-linux-gnu",
@@ -191,7 +199,7 @@ impl Tools {
         let mut build = cargo(&args);
         build
             .current_dir(&place.checkout)
-            .arg("--target-dir")
+            .args(["--features", self.features, "--target-dir"])
             .arg(&place.target_dir)
             .env("CARGO_HOME", &place.cargo_home)
             .env(format!("CARGO_TARGET_{}_LINKER", lower.to_uppercase()), self.linker)
