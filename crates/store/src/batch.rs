@@ -14,6 +14,9 @@ use crate::subject::Subject;
 use crate::unsealed::{SecretFields, Unsealed};
 use crate::value::Value;
 
+/// Bytes that take milliseconds to be written.
+const LARGE: usize = 256 * 1024;
+
 /// An ordered list of writes, for [`crate::Store::write`].
 ///
 /// The writes themselves stand beside the reads of the same table: see the other `impl Batch` blocks.
@@ -44,6 +47,12 @@ impl Batch {
         self.subjects.extend(other.subjects);
         self.texts.extend(other.texts);
         self.broken = self.broken.take().or(other.broken);
+    }
+
+    /// Whether it takes long to write, so that others should not have to wait for it.
+    pub(crate) fn is_large(&self) -> bool {
+        let values = self.statements.iter().flat_map(|statement| &statement.params);
+        values.map(Value::size).sum::<usize>() >= LARGE
     }
 
     /// What the batches do to which tables, such as `update hosts`.

@@ -34,6 +34,14 @@ impl Value {
             _ => None,
         }
     }
+
+    /// The bytes of what may be long.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            text => text.as_str().map_or(0, str::len),
+        }
+    }
 }
 
 impl From<i64> for Value {

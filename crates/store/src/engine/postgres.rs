@@ -1,4 +1,4 @@
-//! PostgreSQL: one task writes, a pool of connections reads.
+//! PostgreSQL: one task writes, another one writes what is large, a pool of connections reads.
 //!
 //! The writer takes whatever has queued, sends it as one transaction without waiting between the statements, looks at
 //! the answers and commits: two round trips and one flush to disk for many batches. When one of them fails, the
@@ -24,7 +24,7 @@ use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
 use super::postgres_group::{self, Step};
-use super::writer::{Group, Job, Reply, Writer};
+use super::writer::{self, Group, Job, Reply, Writer};
 use super::{pipeline, postgres_listener, postgres_tls, postgres_value};
 use crate::batch::Batch;
 use crate::change_feed::ChangeFeed;
@@ -275,13 +275,32 @@ async fn fetch<P: ToSql + Sync>(
     Ok(output)
 }
 
+/// Writes what has queued, until nobody can add to it any more; what is large beside the rest, one after the other.
 async fn write_queued(committer: GroupCommitter, feed: Arc<ChangeFeed>, mut queue: mpsc::Receiver<Job>) {
+    let committer = Arc::new(committer);
+    let (large, mut larger) = mpsc::unbounded_channel();
+    let (beside, told) = (Arc::clone(&committer), Arc::clone(&feed));
+    tokio::spawn(async move {
+        while let Some(job) = larger.recv().await {
+            write_jobs(&beside, &mut vec![job], &told).await;
+        }
+    });
     let mut jobs = Vec::with_capacity(GROUP);
     while queue.recv_many(&mut jobs, GROUP).await > 0 {
-        let group = Group::of(&mut jobs);
-        let replies = write_group(&committer, &group.batches).await;
-        group.answer(replies, &feed);
+        if writer::take_large(&mut jobs).any(|job| large.send(job).is_err()) {
+            return;
+        }
+        if !jobs.is_empty() {
+            write_jobs(&committer, &mut jobs, &feed).await;
+        }
     }
+}
+
+/// Writes jobs together, and answers each.
+async fn write_jobs(committer: &GroupCommitter, jobs: &mut Vec<Job>, feed: &ChangeFeed) {
+    let group = Group::of(jobs);
+    let replies = write_group(committer, &group.batches).await;
+    group.answer(replies, feed);
 }
 
 /// Writes batches in as few transactions as can be: a group in which something fails is halved until it stands alone.

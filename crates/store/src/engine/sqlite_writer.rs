@@ -1,8 +1,9 @@
 //! The one thread that writes to SQLite.
 //!
-//! It commits whatever has queued in one transaction, so that many small batches share one flush to disk. Each batch is a
-//! savepoint: one that fails leaves the others alone. No write is acknowledged before the commit.
+//! It commits whatever has queued in one transaction, so that many small batches share one flush to disk, and then one large batch.
+//! Each batch is a savepoint: one that fails leaves the others alone. No write is acknowledged before the commit.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread;
 
@@ -10,7 +11,7 @@ use assisted_base::failpoint;
 use rusqlite::Connection;
 
 use super::sqlite_value;
-use super::writer::{Group, Reply, Writer};
+use super::writer::{self, Group, Job, Reply, Writer};
 use crate::batch::Batch;
 use crate::change_feed::ChangeFeed;
 use crate::error::{Error, OpenError, WriteError};
@@ -22,11 +23,24 @@ const GROUP: usize = 256;
 pub(super) fn start(connection: Connection, feed: Arc<ChangeFeed>) -> Result<Writer, OpenError> {
     let (writer, mut queue) = Writer::new();
     thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
-        let mut jobs = Vec::with_capacity(GROUP);
-        while queue.blocking_recv_many(&mut jobs, GROUP) > 0 {
-            let group = Group::of(&mut jobs);
-            let replies = write_group(&connection, &group.batches);
-            group.answer(replies, &feed);
+        let write = |jobs: &mut Vec<Job>| {
+            if !jobs.is_empty() {
+                let group = Group::of(jobs);
+                let replies = write_group(&connection, &group.batches);
+                group.answer(replies, &feed);
+            }
+        };
+        let (mut jobs, mut large) = (Vec::with_capacity(GROUP), VecDeque::new());
+        loop {
+            if !large.is_empty() {
+                // What came meanwhile goes first.
+                jobs.extend(std::iter::from_fn(|| queue.try_recv().ok()).take(GROUP));
+            } else if queue.blocking_recv_many(&mut jobs, GROUP) == 0 {
+                break;
+            }
+            large.extend(writer::take_large(&mut jobs));
+            write(&mut jobs);
+            write(&mut large.pop_front().into_iter().collect());
         }
     })?;
     Ok(writer)

@@ -1,6 +1,7 @@
 //! The queue of batches for the writer, and the outcome of each on its way back.
 //!
-//! The writer takes all that has queued at once, so that many small batches share one transaction.
+//! The writer takes all that has queued at once, so that many small batches share one transaction. Large ones go alone: a host may
+//! report megabytes, for which no other cluster has to wait. All that is in the queue came at the same time, so its order is free.
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -49,6 +50,11 @@ impl Writer {
 pub(super) struct Group {
     pub(super) batches: Vec<Batch>,
     callers: Vec<oneshot::Sender<Reply>>,
+}
+
+/// Takes the large ones out of what came from the queue.
+pub(super) fn take_large(jobs: &mut Vec<Job>) -> impl Iterator<Item = Job> {
+    jobs.extract_if(.., |job| job.batch.is_large())
 }
 
 impl Group {

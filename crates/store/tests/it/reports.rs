@@ -1,12 +1,17 @@
 //! Reports of hosts.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use assisted_core::model::report::ReportKind;
 use assisted_store::{Batch, Deleted, ReportHash};
+use futures::future::{join, join_all};
 
 use crate::support::{self, Database, on_both};
 
 on_both! {
     reports_are_replaced_and_removed, a_big_report_survives, texts_that_nobody_wants_are_not_cached_for_ever,
+    what_is_large_holds_up_nobody,
 }
 
 async fn reports_are_replaced_and_removed(database: Database) {
@@ -65,4 +70,39 @@ async fn texts_that_nobody_wants_are_not_cached_for_ever(database: Database) {
     let read = store.load_host(key, Deleted::Hidden).await.unwrap().unwrap();
     assert_eq!(&*read.host.reports[&ReportKind::Inventory].text, text);
     assert_eq!(store.cached_bytes(), text.len());
+}
+
+/// Reports of megabytes, and what comes after them.
+async fn what_is_large_holds_up_nobody(database: Database) {
+    const REPORTS: i64 = 8;
+    let store = database.open().await;
+    let infra_env = support::infra_env(None, 1).infra_env.id;
+    let hosts: Vec<_> = (1..=REPORTS + 1).map(|number| support::host(infra_env, None, number)).collect();
+    let mut batch = Batch::new();
+    for host in &hosts {
+        batch.insert_host(host);
+    }
+    store.write(batch).await.unwrap();
+
+    let text: Arc<str> = (0..1_200_000).map(|number| format!("{number:x} ")).collect::<String>().into();
+    let ended = AtomicI64::new(0);
+    let report = |host, text: Arc<str>| {
+        let mut batch = Batch::new();
+        batch.put_report(support::key(host), ReportKind::Inventory, text);
+        batch
+    };
+    let (last, others) = hosts.split_last().unwrap();
+    // They are hashed first.
+    let large: Vec<_> = others.iter().map(|host| report(host, Arc::clone(&text))).collect();
+    let small = report(last, "small".into());
+    let write = async |batch| {
+        store.write(batch).await.unwrap();
+        ended.fetch_add(1, Ordering::Relaxed)
+    };
+    let (_, before) = join(join_all(large.into_iter().map(write)), write(small)).await;
+    assert!(before < REPORTS / 2, "{before} large ones were before it");
+    for host in others {
+        let stored = store.report(support::key(host), ReportKind::Inventory).await.unwrap().unwrap();
+        assert_eq!(stored.hash, ReportHash::of(&text));
+    }
 }
