@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use world::{World, connectivity, key, poor_inventory, several};
 
 /// How long each figure is measured.
-const TIME: Duration = Duration::from_millis(8000);
+const TIME: Duration = Duration::from_millis(1500);
 const LEAST_ROUNDS: usize = 5;
 
 /// The fastest and the median of as many rounds as fit into the time, in µs. What a round gives back is dropped after it.
