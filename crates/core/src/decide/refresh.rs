@@ -85,7 +85,7 @@ impl<'f> WorkingCopy<'f> {
         let Self { facts, host_results, passed, .. } = self;
         let scope = Scope::new(facts);
         if let Some(passed) = passed {
-            passed.set_surroundings(&scope);
+            passed.set_inputs(&scope);
         }
         let mut evaluated = vec![false; facts.hosts.len()];
         for &place in order {

@@ -16,7 +16,7 @@ use assisted_wire::operator::OperatorType;
 use assisted_wire::time::DateTime;
 
 use super::Scope;
-use super::host::{connected_until, evaluate_in};
+use super::host::{evaluate_in, is_silent};
 use super::results::{Bits, Results};
 use crate::model::facts::HostFacts;
 use crate::model::host::HostKey;
@@ -27,13 +27,13 @@ use crate::policy::Policy;
 /// Hosts of one cluster whose validations have all passed.
 #[derive(Clone, Debug, Default)]
 pub struct PassedHosts {
-    surroundings: Option<Surroundings>,
+    inputs: Option<SharedInputs>,
     hosts: HashMap<HostKey, Passed>,
 }
 
 /// All that the validations of a host read besides the host.
 #[derive(Clone, Debug)]
-struct Surroundings {
+struct SharedInputs {
     /// Of the cluster, the infra-envs, and how many hosts there are.
     fingerprint: u64,
     policy: Arc<Policy>,
@@ -58,23 +58,21 @@ impl PassedHosts {
         self.hosts.is_empty()
     }
 
-    /// Forgets all that was known in other surroundings.
-    pub(crate) fn set_surroundings(&mut self, scope: &Scope<'_>) {
-        let found = Surroundings::of(scope);
-        if found != self.surroundings {
+    /// Forgets all that was known of other inputs.
+    pub(crate) fn set_inputs(&mut self, scope: &Scope<'_>) {
+        let found = SharedInputs::of(scope);
+        if found != self.inputs {
             self.hosts.clear();
         }
-        self.surroundings = found;
+        self.inputs = found;
     }
 
     /// The results of a host, if it is known to pass.
     pub(crate) fn results(&self, scope: &Scope<'_>, host: &HostFacts) -> Option<Results<HostValidationId>> {
         let passed = self.hosts.get(&host.key())?;
-        let is_heard =
-            connected_until(host, &scope.facts.policy).is_none_or(|until| scope.facts.now <= until);
         let holds = host.revision() == Some(passed.revision)
             && host.record.host.created_at == passed.created_at
-            && is_heard
+            && !is_silent(host, &scope.facts.policy, scope.facts.now)
             && !scope.is_name_shared(topology::host_name(host));
         if !holds {
             return None;
@@ -92,8 +90,7 @@ impl PassedHosts {
 
     /// Notes the results of a host, if they can be relied on later and are stored with it already.
     pub(crate) fn note(&mut self, host: &HostFacts, results: &Results<HostValidationId>) {
-        let (Some(revision), Some(bits), Some(_)) = (host.revision(), results.passed(), &self.surroundings)
-        else {
+        let (Some(revision), Some(bits), Some(_)) = (host.revision(), results.passed(), &self.inputs) else {
             self.hosts.remove(&host.key());
             return;
         };
@@ -102,13 +99,13 @@ impl PassedHosts {
     }
 }
 
-impl PartialEq for Surroundings {
+impl PartialEq for SharedInputs {
     fn eq(&self, other: &Self) -> bool {
         self.fingerprint == other.fingerprint && Arc::ptr_eq(&self.policy, &other.policy)
     }
 }
 
-impl Surroundings {
+impl SharedInputs {
     /// `None`: validations read more of other hosts than can be kept apart.
     fn of(scope: &Scope<'_>) -> Option<Self> {
         let facts = scope.facts;
@@ -140,7 +137,7 @@ fn has_operators(cluster: &Cluster) -> bool {
     cluster.monitored_operators.iter().flatten().any(|each| each.operator_type == Some(OperatorType::Olm))
 }
 
-/// Hashes what is written.
+/// Hashes what is written, of which no text is kept: secrets are among it.
 struct Hashed<'h>(&'h mut DefaultHasher);
 
 impl io::Write for Hashed<'_> {

@@ -24,14 +24,14 @@ impl Default for PassedHostsOfClusters {
 
 impl PassedHostsOfClusters {
     /// What the last look at a cluster has found.
-    pub(crate) fn get(&self, id: ClusterId) -> PassedHosts {
-        self.0.get(&id).map(Arc::unwrap_or_clone).unwrap_or_default()
+    pub(crate) fn get(&self, id: ClusterId) -> Arc<PassedHosts> {
+        self.0.get(&id).unwrap_or_default()
     }
 
     /// Keeps what a look has found for the next one.
-    pub(crate) fn put(&self, id: ClusterId, passed: PassedHosts) {
+    pub(crate) fn put(&self, id: ClusterId, passed: Arc<PassedHosts>) {
         let weight = CLUSTER + HOST * passed.len();
-        self.0.put(id, Arc::new(passed), weight);
+        self.0.put(id, passed, weight);
     }
 
     /// Drops what nobody wanted since the last call but one.

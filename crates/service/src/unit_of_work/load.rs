@@ -37,7 +37,7 @@ impl Database {
         work.marks = row.marks;
         work.facts.cluster = Some(row.cluster.record);
         work.facts.infra_envs = row.infra_envs.into_iter().map(by_id).collect();
-        work.passed = (hosts.len() >= MANY).then(|| Box::new(self.cache().passed.get(id)));
+        work.passed = (hosts.len() >= MANY).then(|| self.cache().passed.get(id));
         (work.host_versions, work.facts.hosts) = (versions, hosts);
         Ok(Some(work))
     }

@@ -31,9 +31,9 @@ use crate::database::Database;
 use crate::off_thread::{LARGE, LONG, off_thread_if};
 
 /// What the domain decides, by what earlier looks have found where that is kept.
-fn decision(facts: &Facts, passed: Option<&mut PassedHosts>) -> Decision {
+fn decision(facts: &Facts, passed: Option<&mut Arc<PassedHosts>>) -> Decision {
     match passed {
-        Some(passed) => refresh_after(passed, facts),
+        Some(passed) => refresh_after(Arc::make_mut(passed), facts),
         None => refresh(facts),
     }
 }
@@ -70,7 +70,7 @@ pub(crate) struct UnitOfWork {
     /// Whether something changed that other hosts of the cluster are told about.
     mates_changed: bool,
     /// What earlier looks at the cluster have found, where it has many hosts.
-    passed: Option<Box<PassedHosts>>,
+    passed: Option<Arc<PassedHosts>>,
 }
 
 impl UnitOfWork {
@@ -258,7 +258,7 @@ impl UnitOfWork {
 
     /// Decides what follows from the facts; returns when to look again.
     pub(crate) fn refresh(&mut self) -> Option<Timestamp> {
-        let decided = decision(&self.facts, self.passed.as_deref_mut());
+        let decided = decision(&self.facts, self.passed.as_mut());
         self.apply(decided)
     }
 
@@ -287,13 +287,13 @@ impl UnitOfWork {
     /// The runtime ends.
     pub(crate) async fn refresh_and_mark(&mut self) -> Result<(), Error> {
         let decided = if self.snapshot_bytes() < LARGE {
-            decision(&self.facts, self.passed.as_deref_mut())
+            decision(&self.facts, self.passed.as_mut())
         } else {
             let (policy, now) = (Arc::clone(&self.facts.policy), self.facts.now);
             let none = Facts { cluster: None, hosts: Vec::new(), infra_envs: BTreeMap::new(), policy, now };
             let given = Box::new((std::mem::replace(&mut self.facts, none), self.passed.take()));
             let (given, decided) =
-                off_thread_if(true, given, |given| decision(&given.0, given.1.as_deref_mut())).await?;
+                off_thread_if(true, given, |given| decision(&given.0, given.1.as_mut())).await?;
             (self.facts, self.passed) = *given;
             decided
         };
@@ -337,7 +337,7 @@ impl UnitOfWork {
     pub(crate) async fn commit(mut self, database: &Database) -> Result<Facts, AttemptError> {
         // It is of what was loaded, whatever becomes of the changes.
         if let (Some(record), Some(passed)) = (&self.facts.cluster, self.passed.take()) {
-            database.cache().passed.put(record.cluster.id, *passed);
+            database.cache().passed.put(record.cluster.id, passed);
         }
         let measured = self.measure();
         self.events.extend(measured.iter().flat_map(Measurement::events));

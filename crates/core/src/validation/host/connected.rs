@@ -43,9 +43,13 @@ pub fn connected_until(host: &HostFacts, policy: &Policy) -> Option<Timestamp> {
     Some(host.checked_in_at.saturating_add(limit).unwrap_or(Timestamp::MAX))
 }
 
+/// Whether a host that must be heard was not for too long.
+pub fn is_silent(host: &HostFacts, policy: &Policy, now: Timestamp) -> bool {
+    connected_until(host, policy).is_some_and(|until| now > until)
+}
+
 pub(super) fn check(view: &View<'_>) -> Outcome {
-    let silent = connected_until(view.host, &view.facts.policy).is_some_and(|until| view.facts.now > until);
-    if !silent {
+    if !is_silent(view.host, &view.facts.policy, view.facts.now) {
         return Outcome::success("Host is connected");
     }
     let silence = view.facts.now.duration_since(view.host.checked_in_at);

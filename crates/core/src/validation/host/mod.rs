@@ -32,7 +32,7 @@ mod vsphere_disk_uuid;
 use assisted_wire::host::HostValidationId::{self as Id, *};
 use assisted_wire::host::{HostRole, HostStage};
 
-pub use self::connected::{connected_until, stage_is_watched};
+pub use self::connected::{connected_until, is_silent, stage_is_watched};
 pub use self::container_images::invalid_images;
 use self::view::View;
 use super::ids::Category::{self, Hardware, Network, Operators};
