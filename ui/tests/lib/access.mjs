@@ -23,6 +23,23 @@ export async function own(page, about) {
 }
 
 /**
+ * Waits until nothing on a page changes its colour or place any more: in between, a button that has just become usable has too little
+ * contrast. What never ends, as what says that something is loading, is not waited for.
+ * @param {import('playwright-core').Page} page
+ * @param {string} about
+ */
+async function still(page, about) {
+  const moves = () => {
+    const finite = document.getAnimations().filter((one) => Number.isFinite(Number(one.effect?.getComputedTiming().endTime)));
+    return finite.filter((one) => one.playState === 'running').map((one) => /** @type {any} */ (one).transitionProperty ?? one.id);
+  };
+  const limit = 10_000;
+  await page.waitForFunction(`(${moves})().length === 0`, undefined, { timeout: limit }).catch(async () => {
+    assert.fail(`${about}: still moves after ${limit / 1000} s: ${await page.evaluate(moves)}`);
+  });
+}
+
+/**
  * What axe finds on a page that keeps somebody out.
  * @param {import('playwright-core').Page} page
  * @param {string} about
@@ -30,6 +47,7 @@ export async function own(page, about) {
 export async function axe(page, about) {
   // As a debugger would: the policy of the page lets no script in.
   await page.evaluate(AXE);
+  await still(page, about);
   const found = await page.evaluate(async () => {
     const { violations } = await /** @type {any} */ (window).axe.run(document, { resultTypes: ['violations'] });
     return violations
