@@ -1,5 +1,5 @@
-//! Reports of 16 MiB that no machine sends. The service reads 100,000 objects of a report, 1,000,000 members and texts of 64 KiB: most of these
-//! stay just within that, so that they are read, kept and judged; the others are to be refused at once.
+//! Reports of 16 MiB that no machine sends. The service reads 100,000 objects of a report, 1,000,000 members and texts of 64 KiB, and keeps
+//! 8 MiB: most of these stay just within what is read, one within what is kept, too; the others are to be refused at once.
 
 use anyhow::Result;
 use bytes::Bytes;
@@ -18,7 +18,7 @@ pub struct Shape {
     tail: &'static str,
 }
 
-pub const SHAPES: [Shape; 19] = [
+pub const SHAPES: [Shape; 20] = [
     Shape {
         name: "disks of multipaths",
         step: Some("inventory"),
@@ -100,6 +100,21 @@ pub const SHAPES: [Shape; 19] = [
             format!(
                 r#"{{"host_id":"00000000-0000-4000-8000-{at:012x}","l2_connectivity":[{{"outgoing_nic":"{nic}","outgoing_ip_address":"10.0.0.1","remote_ip_address":"{remote}","remote_mac":"52:54:00:00:00:01","successful":true}}]}}"#
             )
+        },
+        tail: "]}",
+    },
+    Shape {
+        // As many hosts as are kept, and as much of each.
+        name: "links to each host",
+        step: Some("connectivity-check"),
+        head: |number| format!(r#"{{"remote_hosts":[{{"host_id":"00000000-0000-4000-9000-{number:012x}"}},"#),
+        element: |at| {
+            let (remote, pad) = (address(at), "e".repeat(100));
+            let link = format!(
+                r#"{{"outgoing_nic":"eth0","outgoing_ip_address":"10.0.0.1","remote_ip_address":"{remote}","remote_mac":"52:54:00:00:00:01","successful":true,"more":"{pad}"}}"#
+            );
+            let links = vec![link; 12].join(",");
+            format!(r#"{{"host_id":"00000000-0000-4000-8000-{at:012x}","l2_connectivity":[{links}]}}"#)
         },
         tail: "]}",
     },

@@ -39,7 +39,7 @@ pub(super) fn received(draft: &mut WorkingCopy<'_>, output: &str) -> Result<(), 
     {
         interfaces.retain(is_real);
     }
-    bounds::cut(&mut inventory);
+    bounds::shorten_inventory(&mut inventory);
     if !hosts.bootstrap_host_mac.is_empty() {
         let mut macs = inventory.interfaces.iter().flatten().map(|interface| interface.mac_address.as_str());
         let fields = &mut draft.host.record.host;
@@ -48,7 +48,8 @@ pub(super) fn received(draft: &mut WorkingCopy<'_>, output: &str) -> Result<(), 
             draft.events.push(catalogue::HOST_BOOTSTRAP_SET.of_host(&draft.host, &[]));
         }
     }
-    evaluate(draft.facts, &mut draft.host, inventory)
+    evaluate(draft.facts, &mut draft.host, inventory)?;
+    bounds::keep(ReportKind::Inventory, draft.host.report(ReportKind::Inventory))
 }
 
 fn is_real(interface: &Interface) -> bool {

@@ -25,6 +25,7 @@ use assisted_wire::{embedded, lenient};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use self::bounds::Shorten;
 use crate::model::cluster::ClusterRecord;
 use crate::model::decision::Decision;
 use crate::model::event::{NewEvent, catalogue};
@@ -99,7 +100,8 @@ impl WorkingCopy<'_> {
             // A scan that runs already answers with nothing.
             StepType::FreeNetworkAddresses if output.is_empty() => Ok(()),
             StepType::FreeNetworkAddresses => {
-                let networks: FreeNetworksAddresses = self.read(step, output)?;
+                let mut networks: FreeNetworksAddresses = self.read(step, output)?;
+                self.notes.extend(networks.shorten());
                 if networks.0.is_empty() {
                     return Err(Refusal::new(
                         RefusalKind::Internal,
@@ -109,7 +111,8 @@ impl WorkingCopy<'_> {
                 self.put(ReportKind::FreeAddresses, &networks)
             }
             StepType::NtpSynchronizer => {
-                let response: NtpSynchronizationResponse = self.read(step, output)?;
+                let mut response: NtpSynchronizationResponse = self.read(step, output)?;
+                self.notes.extend(response.shorten());
                 self.put(ReportKind::NtpSources, &response.ntp_sources.unwrap_or_default())
             }
             StepType::VerifyVips => {
@@ -152,7 +155,7 @@ impl WorkingCopy<'_> {
         };
         let _ = match step {
             StepType::TangConnectivityCheck => {
-                self.host.put_report(ReportKind::TangConnectivity, reply.error.as_str().into());
+                self.host.put_report(ReportKind::TangConnectivity, bounds::beginning(&reply.error).into());
                 Ok(())
             }
             StepType::Install => {
@@ -183,19 +186,21 @@ impl WorkingCopy<'_> {
         self.events.push(spec.of_host(&self.host, &[("agent_image", image)]));
     }
 
-    /// Reads an output and keeps it as a report.
-    fn store<T: DeserializeOwned + Serialize>(
+    /// Reads an output and keeps it as a report, without what no machine has.
+    fn store<T: DeserializeOwned + Serialize + Shorten>(
         &mut self,
         step: StepType,
         output: &str,
         kind: ReportKind,
     ) -> Result<(), Refusal> {
-        let response: T = self.read(step, output)?;
+        let mut response: T = self.read(step, output)?;
+        self.notes.extend(response.shorten());
         self.put(kind, &response)
     }
 
     fn put<T: Serialize>(&mut self, kind: ReportKind, report: &T) -> Result<(), Refusal> {
         let text = embedded::write(report).map_err(Refusal::internal)?;
+        bounds::keep(kind, &text)?;
         self.host.put_report(kind, text.into());
         Ok(())
     }
