@@ -1,12 +1,14 @@
 //! What takes milliseconds of a processor does not run on the threads that serve requests: a report that is judged, a body of many
-//! megabytes that is read, an answer of as many that is written or compressed.
+//! megabytes that is read, an answer of as many that is written or compressed. It runs on threads that come after those wherever both want
+//! a processor.
 
 use std::sync::{Arc, LazyLock};
-use std::thread::available_parallelism;
+use std::thread::{self, available_parallelism};
 use std::time::Duration;
 
 use assisted_core::model::refusal::{Refusal, RefusalKind};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use rustix::process::setpriority_process;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::timeout;
 
 use crate::Error;
@@ -20,7 +22,10 @@ pub(crate) const LARGE: usize = 1024 * 1024;
 /// How long one waits for its turn. Whoever asked can ask again, and the scheduler does.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// As many at a time as there are processors: the threads that serve then get half of each.
+/// How much later than others the threads get a processor that both want: these get about a tenth of it.
+const NICENESS: i32 = 10;
+
+/// As many at a time as there are processors.
 static PLACES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(most())));
 
 fn most() -> usize {
@@ -40,11 +45,18 @@ pub async fn off_thread<O: Send + 'static>(run: impl FnOnce() -> O + Send + 'sta
 /// of outcome, and not for each answer that is written.
 async fn off_thread_boxed<O: Send + 'static>(run: Box<dyn FnOnce() -> O + Send>) -> Result<O, Error> {
     let place = place(&PLACES, PATIENCE).await?;
-    let task = tokio::task::spawn_blocking(move || {
+    let (sender, outcome) = oneshot::channel();
+    // A thread of its own for each, which costs nothing beside what it is for: one may become nicer, and not less nice again.
+    let begin = thread::Builder::new().name("off-thread".to_owned());
+    let begun = begin.spawn(move || {
         let _place = place;
-        run()
+        // Where that is not allowed, it is done all the same.
+        let _ = setpriority_process(None, NICENESS);
+        // Nobody may wait for it any more.
+        let _ = sender.send(run());
     });
-    task.await.map_err(Error::internal)
+    begun.map_err(Error::internal)?;
+    outcome.await.map_err(|_| Error::internal("a thread panicked"))
 }
 
 /// Runs something on what it is given, which is given back with the outcome; where it takes long, as [`off_thread`] does.
@@ -119,7 +131,7 @@ mod tests {
             tokio::spawn(off_thread_if(true, Arc::clone(&counts), |counts| {
                 let running = counts.0.fetch_add(1, Ordering::SeqCst) + 1;
                 counts.1.fetch_max(running, Ordering::SeqCst);
-                std::thread::sleep(Duration::from_millis(20));
+                thread::sleep(Duration::from_millis(20));
                 counts.0.fetch_sub(1, Ordering::SeqCst);
             }))
         });
