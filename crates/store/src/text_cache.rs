@@ -14,9 +14,9 @@ const HASH: usize = 3;
 const BODY: usize = 4;
 
 /// Bytes that a generation holds; there are two.
-const GENERATION: usize = 16 << 20;
+const GENERATION: usize = 8 << 20;
 /// Longer texts are read each time: one of them would take the place of many.
-const LONGEST: usize = GENERATION / 16;
+const LONGEST: usize = GENERATION / 8;
 
 /// Texts by hash, within a bound.
 #[derive(Debug)]
