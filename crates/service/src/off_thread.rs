@@ -25,11 +25,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How much later than others the threads get a processor that both want: these get about a tenth of it.
 const NICENESS: i32 = 10;
 
-/// As many at a time as there are processors.
+/// Half as many at a time as there are processors, so that whoever serves, and a database beside it, finds one.
 static PLACES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(most())));
 
 fn most() -> usize {
-    available_parallelism().map_or(2, usize::from)
+    available_parallelism().map_or(1, |all| (all.get() / 2).max(1))
 }
 
 /// Runs something on a thread of its own. It keeps its place there until it ends, also when nobody waits for it any more.
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_more_run_at_a_time_than_there_are_processors() {
+    async fn no_more_run_at_a_time_than_half_the_processors() {
         let counts = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
         let runs = (0..4 * most()).map(|_| {
             tokio::spawn(off_thread_if(true, Arc::clone(&counts), |counts| {
