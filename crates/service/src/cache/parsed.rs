@@ -10,8 +10,8 @@ use assisted_core::model::report::ReportKind;
 use assisted_store::{RecentCache, Report, ReportHash};
 use assisted_wire::inventory::Inventory;
 
-/// Bytes of inventories that a generation holds; there are two.
-const INVENTORIES: usize = 8 << 20;
+/// Bytes of inventories that a generation holds; there are two. Those of 500 hosts fit.
+const INVENTORIES: usize = 6 << 20;
 /// Bytes of connectivity reports that a generation holds: those of 500 hosts that report each other fit.
 const CONNECTIVITY: usize = 24 << 20;
 
