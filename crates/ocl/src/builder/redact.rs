@@ -28,9 +28,11 @@ static SECRETS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"(?P<keep>)eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
         // Assignments by the names that such things have.
         r#"(?i)(?P<keep>\b(?:[a-z0-9_-]*(?:password|passwd|secret|token|apikey|api_key))\s*=\s*["']?)[^\s"']+"#,
-        // Arguments by such names, also in lists, and users of curl.
+        // Arguments by such names, also in lists, users of curl, accounts at registries.
         r#"(?i)(?P<keep>--[a-z0-9-]*(?:password|token)(?:["'],[ \t]*|[ \t]+))(?:"[^"\n]*"|'[^'\n]*'|["']?-?[^\s"'-][^\s"']*)"#,
-        r#"(?P<keep>\bcurl\b[^\n]*?\s(?:-[A-Za-z]*u\s*|--user[ \t=]+)["']?[^\s:"']+:)[^\s"']+"#,
+        r#"(?P<keep>\bcurl\b[^\n]*?\s(?:-[A-Za-z]*[uU]\s*|--user[ \t=]+)["']?[^\s:"']+:)[^\s"']+"#,
+        r#"(?P<keep>--(?:(?:src-|dest-)?creds|proxy-user)["']?[ \t=,]+["']?[^\s:"']+:)[^\s"']+"#,
+        r#"(?P<keep>\b(?:podman|buildah|skopeo|docker|oc|helm)\b["',\s]+(?:registry\s+)?login\b[^\n&|;]*?\s["']?-p["']?[ \t=,]*["']?)[^\s"',=-][^\s"']*"#,
         // Values up to the end of their line or text, also within JSON: of YAML, and of variables in Containerfiles' older form.
         r#"(?im)(?P<keep>(?:^|[{,"'\\])[ \t]*(?:-[ \t]+)?[a-z0-9_.-]*password:[ \t]+)(?:"[^"\n]*"|'[^'\n]*'|["']?(?:[^\n"'\\]|\\[^n\n])+)"#,
         r#"(?im)(?P<keep>(?:(?:^|\\n)[ \t]*|STEP (?:\d+/\d+: |"))env[ \t]+[a-z0-9_-]*(?:password|passwd|secret|token|apikey|api_key)[ \t]+)(?:"[^"\n]*"|'[^'\n]*'|["']?(?:[^\n"'\\]|\\[^n\n])+)"#,
@@ -61,7 +63,7 @@ mod tests {
 
     #[test]
     fn secrets_are_hidden_and_all_else_stays() {
-        assert!(KEYS.is_some() && SECRETS.len() == 15, "each pattern can be read");
+        assert!(KEYS.is_some() && SECRETS.len() == 17, "each pattern can be read");
         for text in [
             r#"{"auths":{"a:1":{"auth":"aHVudGVyMg=="}}}"#,
             "Authorization: Bearer hunter2",
@@ -74,6 +76,14 @@ mod tests {
             "RUN TOKEN=hunter2 ./register",
             "my_password='hunter2'",
             "podman login --user reader --password hunter2 quay.io",
+            "podman login -u reader -p hunter2 quay.io",
+            r#"RUN ["podman", "login", "-p", "hunter2", "quay.io"]"#,
+            "buildah login -phunter2 quay.io",
+            "skopeo copy --src-creds reader:hunter2 docker://a docker://b",
+            "podman pull --creds=reader:hunter2 quay.io/a/b",
+            r#"RUN ["skopeo", "inspect", "--creds", "reader:hunter2", "docker://a"]"#,
+            "curl --proxy-user 'reader:hunter2' https://h/x",
+            "curl -U reader:hunter2 https://h/x",
             "STEP 1/2: RUN register --password 'not hunter2'",
             r#"RUN ["register", "--password", "hunter2"]"#,
             "oc login --token hunter2",
@@ -110,6 +120,9 @@ mod tests {
             "",
             "podman login --password-stdin --user reader quay.io",
             "podman build --secret id=a,src=b .",
+            "podman run -p 8080:80 x",
+            "RUN podman login quay.io && mkdir -p /x",
+            "after the login: mkdir -pv /x",
             "podman run --user 1000:1000 x",
             "curl -L --user-agent a:b https://h:8080/x?a@b",
             "sort -u a:b",
