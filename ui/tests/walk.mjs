@@ -24,7 +24,7 @@ await run(async ({ service, page, expectError, picture }) => {
   await wizard.field('pullSecret').fill(OTHER_SECRET);
   await wizard.next();
   await page.getByText(/pull secret/i).and(page.locator('.pf-v6-c-alert *')).first().waitFor();
-  const help = page.getByRole('link', { name: 'What to do' });
+  const help = page.getByRole('link', { name: 'What to do', exact: true });
   await help.waitFor();
   assert.equal(await help.getAttribute('href'), '/docs/errors#pull-secret');
   const cluster = await wizard.make(PULL_SECRET);
@@ -99,6 +99,8 @@ await run(async ({ service, page, expectError, picture }) => {
   await page.getByRole('button', { name: 'Add hosts' }).first().click();
   const modal = page.locator('#generate-discovery-iso-modal');
   await modal.getByRole('button', { name: 'Next' }).click();
+  // A step on the way is a button of that name, too.
+  await modal.getByText('SSH public key').first().waitFor();
   await modal.getByRole('button', { name: /generate discovery iso/i }).last().click();
   await modal.getByText(/Discovery ISO URL/i).first().waitFor();
   await modal.getByRole('button', { name: 'Close' }).last().click();

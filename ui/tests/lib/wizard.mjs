@@ -51,7 +51,8 @@ export class Wizard {
   /** What is told of the pull secret, at the first form. */
   async pullSecretHelp() {
     await this.#page.locator('#form-control__form-input-pullSecret-field').getByRole('button').first().click();
-    const help = this.#page.getByRole('dialog');
+    // What is wrong with the cluster's name is a dialog as well, for a moment.
+    const help = this.#page.getByRole('dialog').filter({ hasText: 'pull secret' });
     await help.waitFor();
     await own(this.#page, 'the help for the pull secret');
     await this.#page.keyboard.press('Escape');
