@@ -34,9 +34,11 @@ async function still(page, about) {
     return finite.filter((one) => one.playState === 'running').map((one) => /** @type {any} */ (one).transitionProperty ?? one.id);
   };
   const limit = 10_000;
-  await page.waitForFunction(`(${moves})().length === 0`, undefined, { timeout: limit }).catch(async () => {
-    assert.fail(`${about}: still moves after ${limit / 1000} s: ${await page.evaluate(moves)}`);
-  });
+  let moving = await page.evaluate(moves);
+  for (const until = Date.now() + limit; moving.length > 0; moving = await page.evaluate(moves)) {
+    assert.ok(Date.now() < until, `${about}: still moves after ${limit / 1000} s: ${moving}`);
+    await page.waitForTimeout(50);
+  }
 }
 
 /**
