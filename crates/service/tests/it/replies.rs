@@ -161,10 +161,10 @@ async fn of_machines_that_cannot_be(database: Database) {
     // It may have been judged before it had an inventory.
     let is_judged = |host: &Host| host.validations_info.contains("disks, of which");
     let judged = lab.until_host(host, "judged", is_judged).await;
-    let told = "the host has 60001 disks, of which 8192 are kept; the host has 100001 addresses, of which 2048 are kept";
+    let told = "the host has 60001 disks, of which 16384 are kept; the host has 100001 addresses, of which 2048 are kept";
     assert!(judged.validations_info.contains(told), "{}", judged.validations_info);
     let kept: Value = serde_json::from_str(&judged.inventory).unwrap();
-    assert_eq!(kept["disks"].as_array().unwrap().len(), 8_192);
+    assert_eq!(kept["disks"].as_array().unwrap().len(), 16_384);
 
     let nothing = format!(r#"{{"disks":[{}]}}"#, vec!["{}"; 500_000].join(","));
     let reply = StepReply { step_type: Some(StepType::Inventory), output: nothing, ..StepReply::default() };

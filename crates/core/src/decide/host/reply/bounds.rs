@@ -21,7 +21,7 @@ const FILE: usize = 4 << 20;
 const KEPT: usize = 8 << 20;
 
 /// What of an inventory is kept, of each kind.
-const DISKS: usize = 8_192;
+const DISKS: usize = 16_384;
 const INTERFACES: usize = 1_024;
 /// Of all interfaces together.
 const ADDRESSES: usize = 2_048;
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(
             truncation.reasons.unwrap(),
             [
-                "the host has 8193 disks, of which 8192 are kept",
+                "the host has 16385 disks, of which 16384 are kept",
                 "the host has 2200 addresses, of which 2048 are kept"
             ]
         );
