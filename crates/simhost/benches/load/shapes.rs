@@ -94,7 +94,7 @@ pub const SHAPES: [Shape; 20] = [
     Shape {
         name: "hosts on the same link",
         step: Some("connectivity-check"),
-        head: |number| format!(r#"{{"remote_hosts":[{{"host_id":"00000000-0000-4000-9000-{number:012x}"}},"#),
+        head: remote_hosts,
         element: |at| {
             let (remote, nic) = (address(at), "e".repeat(120));
             format!(
@@ -107,7 +107,7 @@ pub const SHAPES: [Shape; 20] = [
         // As many hosts as are kept, and as much of each.
         name: "links to each host",
         step: Some("connectivity-check"),
-        head: |number| format!(r#"{{"remote_hosts":[{{"host_id":"00000000-0000-4000-9000-{number:012x}"}},"#),
+        head: remote_hosts,
         element: |at| {
             let (remote, pad) = (address(at), "e".repeat(100));
             let link = format!(
@@ -121,7 +121,7 @@ pub const SHAPES: [Shape; 20] = [
     Shape {
         name: "hosts that can be reached",
         step: Some("connectivity-check"),
-        head: |number| format!(r#"{{"remote_hosts":[{{"host_id":"00000000-0000-4000-9000-{number:012x}"}},"#),
+        head: remote_hosts,
         element: |at| {
             let (remote, nic) = (address(at), "e".repeat(180));
             format!(
@@ -233,6 +233,11 @@ pub const SHAPES: [Shape; 20] = [
 fn address(number: usize) -> String {
     let [_, b, c, d] = (number as u32).to_be_bytes();
     format!("10.{b}.{c}.{d}")
+}
+
+/// What a report of connectivity begins with: a host of its own for each number.
+fn remote_hosts(number: u32) -> String {
+    format!(r#"{{"remote_hosts":[{{"host_id":"00000000-0000-4000-9000-{number:012x}"}},"#)
 }
 
 fn long(_: usize) -> String {

@@ -98,13 +98,20 @@ pub(super) fn beginning(error: &str) -> &str {
 
 /// A report from which can be left out what no machine has.
 pub(super) trait Shorten {
-    /// Leaves out what is beyond each limit; what that was.
-    fn shorten(&mut self) -> Vec<String>;
+    /// Leaves out what is beyond each limit.
+    fn shorten(&mut self, cuts: &mut Cuts);
+}
+
+/// Shortens a report; what is left out of it.
+pub(super) fn shorten_report(report: &mut impl Shorten) -> Vec<String> {
+    let mut cuts = Cuts::default();
+    report.shorten(&mut cuts);
+    cuts.0
 }
 
 /// What is left out of a report.
 #[derive(Default)]
-struct Cuts(Vec<String>);
+pub(super) struct Cuts(Vec<String>);
 
 impl Cuts {
     /// Keeps so many of a list, and tells what is left out.
@@ -140,56 +147,44 @@ fn shorten_all<'a, T: 'a>(lists: impl Iterator<Item = &'a mut Vec<T>>, mut most:
 }
 
 impl Shorten for ConnectivityReport {
-    fn shorten(&mut self) -> Vec<String> {
-        let mut cuts = Cuts::default();
+    fn shorten(&mut self, cuts: &mut Cuts) {
         cuts.keep(self.remote_hosts.as_mut(), REMOTE_HOSTS, "other hosts");
-        cuts.0
     }
 }
 
 impl Shorten for DomainResolutionResponse {
-    fn shorten(&mut self) -> Vec<String> {
-        let mut cuts = Cuts::default();
+    fn shorten(&mut self, cuts: &mut Cuts) {
         cuts.keep(Some(&mut self.resolutions), NAMES, "names that were resolved");
         for name in &mut self.resolutions {
             shorten(name.ipv4_addresses.as_mut(), ANSWERS);
             shorten(name.ipv6_addresses.as_mut(), ANSWERS);
             shorten(name.cnames.as_mut(), ANSWERS);
         }
-        cuts.0
     }
 }
 
 impl Shorten for NtpSynchronizationResponse {
-    fn shorten(&mut self) -> Vec<String> {
-        let mut cuts = Cuts::default();
+    fn shorten(&mut self, cuts: &mut Cuts) {
         cuts.keep(self.ntp_sources.as_mut(), TIME_SERVERS, "time servers");
-        cuts.0
     }
 }
 
 impl Shorten for TangConnectivityResponse {
-    fn shorten(&mut self) -> Vec<String> {
-        let mut cuts = Cuts::default();
+    fn shorten(&mut self, cuts: &mut Cuts) {
         cuts.keep(self.tang_server_response.as_mut(), TANG_SERVERS, "Tang servers");
-        cuts.0
     }
 }
 
 impl Shorten for ApiVipConnectivityResponse {
     /// Its texts have their limits.
-    fn shorten(&mut self) -> Vec<String> {
-        Vec::new()
-    }
+    fn shorten(&mut self, _cuts: &mut Cuts) {}
 }
 
 impl Shorten for FreeNetworksAddresses {
-    fn shorten(&mut self) -> Vec<String> {
-        let mut cuts = Cuts::default();
+    fn shorten(&mut self, cuts: &mut Cuts) {
         cuts.keep(Some(&mut self.0), NETWORKS, "networks with free addresses");
         let lists = self.0.iter_mut().filter_map(|network| network.free_addresses.as_mut());
         cuts.tell(shorten_all(lists, FREE_ADDRESSES), FREE_ADDRESSES, "free addresses");
-        cuts.0
     }
 }
 
@@ -290,28 +285,35 @@ mod tests {
         let interfaces = inventory.interfaces.unwrap();
         assert_eq!(interfaces[1].ipv6_addresses.as_ref().unwrap().len(), 348);
     }
+
     #[test]
     fn no_report_has_more_than_a_machine() {
         let mut hosts = ConnectivityReport { remote_hosts: Some(vec![Default::default(); REMOTE_HOSTS]) };
-        assert_eq!(hosts.shorten(), [""; 0]);
+        assert_eq!(shorten_report(&mut hosts), [""; 0]);
         hosts.remote_hosts.as_mut().unwrap().push(Default::default());
-        assert_eq!(hosts.shorten(), ["the host has 4097 other hosts, of which 4096 are kept"]);
+        assert_eq!(shorten_report(&mut hosts), ["the host has 4097 other hosts, of which 4096 are kept"]);
         assert_eq!(hosts.remote_hosts.unwrap().len(), REMOTE_HOSTS);
 
         let name = DomainResolution { cnames: Some(vec![String::new(); 300]), ..DomainResolution::default() };
         let mut names = DomainResolutionResponse { resolutions: vec![name; 1_100] };
-        assert_eq!(names.shorten(), ["the host has 1100 names that were resolved, of which 1024 are kept"]);
+        assert_eq!(
+            shorten_report(&mut names),
+            ["the host has 1100 names that were resolved, of which 1024 are kept"]
+        );
         assert!(names.resolutions.iter().all(|name| name.cnames.as_ref().unwrap().len() == ANSWERS));
 
         let mut servers = NtpSynchronizationResponse { ntp_sources: Some(vec![NtpSource::default(); 2_000]) };
-        assert_eq!(servers.shorten(), ["the host has 2000 time servers, of which 1024 are kept"]);
+        assert_eq!(shorten_report(&mut servers), ["the host has 2000 time servers, of which 1024 are kept"]);
 
         let network = FreeNetworkAddresses {
             free_addresses: Some(vec![Ipv4Addr::LOCALHOST; 40_000]),
             ..FreeNetworkAddresses::default()
         };
         let mut networks = FreeNetworksAddresses(vec![network; 3]);
-        assert_eq!(networks.shorten(), ["the host has 120000 free addresses, of which 65536 are kept"]);
+        assert_eq!(
+            shorten_report(&mut networks),
+            ["the host has 120000 free addresses, of which 65536 are kept"]
+        );
         let left = networks.0.iter().map(|network| network.free_addresses.as_ref().unwrap().len());
         assert_eq!(left.collect::<Vec<_>>(), [40_000, 25_536, 0]);
     }

@@ -100,8 +100,7 @@ impl WorkingCopy<'_> {
             // A scan that runs already answers with nothing.
             StepType::FreeNetworkAddresses if output.is_empty() => Ok(()),
             StepType::FreeNetworkAddresses => {
-                let mut networks: FreeNetworksAddresses = self.read(step, output)?;
-                self.notes.extend(networks.shorten());
+                let networks: FreeNetworksAddresses = self.read_shortened(step, output)?;
                 if networks.0.is_empty() {
                     return Err(Refusal::new(
                         RefusalKind::Internal,
@@ -111,8 +110,7 @@ impl WorkingCopy<'_> {
                 self.put(ReportKind::FreeAddresses, &networks)
             }
             StepType::NtpSynchronizer => {
-                let mut response: NtpSynchronizationResponse = self.read(step, output)?;
-                self.notes.extend(response.shorten());
+                let response: NtpSynchronizationResponse = self.read_shortened(step, output)?;
                 self.put(ReportKind::NtpSources, &response.ntp_sources.unwrap_or_default())
             }
             StepType::VerifyVips => {
@@ -193,9 +191,19 @@ impl WorkingCopy<'_> {
         output: &str,
         kind: ReportKind,
     ) -> Result<(), Refusal> {
-        let mut response: T = self.read(step, output)?;
-        self.notes.extend(response.shorten());
+        let response: T = self.read_shortened(step, output)?;
         self.put(kind, &response)
+    }
+
+    /// Reads an output, and leaves out what no machine has; that is noted.
+    fn read_shortened<T: DeserializeOwned + Shorten>(
+        &mut self,
+        step: StepType,
+        output: &str,
+    ) -> Result<T, Refusal> {
+        let mut response: T = self.read(step, output)?;
+        self.notes.extend(bounds::shorten_report(&mut response));
+        Ok(response)
     }
 
     fn put<T: Serialize>(&mut self, kind: ReportKind, report: &T) -> Result<(), Refusal> {
