@@ -5,13 +5,13 @@ use std::fs::{DirBuilder, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assisted_core::model::host::HostKey;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use rusqlite::functions::FunctionFlags;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
 use tokio::sync::Semaphore;
 
 use super::writer::Writer;
@@ -32,6 +32,9 @@ const PREPARED: usize = 256;
 
 /// How long another process (a backup, say) may hold the database.
 const BUSY: Duration = Duration::from_secs(10);
+
+/// How long it waits before it asks again for what it has to have alone.
+const AGAIN: Duration = Duration::from_millis(10);
 
 const CHECK_IN: &str =
     "update check_ins set at = $3 where infra_env_id = $1 and host_id = $2 and (at is null or at < $3)";
@@ -76,7 +79,7 @@ impl Sqlite {
         OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
 
         let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        connection.pragma_update(None, "journal_mode", "wal").map_err(Error::from)?;
+        keep_a_log(&connection)?;
         connection.pragma_update(None, "synchronous", "full").map_err(Error::from)?;
         migrate(&mut connection)?;
 
@@ -170,6 +173,24 @@ fn read(connection: &mut Connection, statements: &[Statement]) -> Result<Vec<Vec
         .collect::<Result<_, _>>()?;
     transaction.finish()?;
     Ok(answers)
+}
+
+/// Writes ahead into a log, as the file then says for everyone.
+///
+/// Where two programs make the same database, each holds it shared while it asks to have it alone; SQLite tells one of them at once
+/// that it is busy, without the wait that connections have otherwise.
+fn keep_a_log(connection: &Connection) -> Result<(), Error> {
+    let until = Instant::now() + BUSY;
+    loop {
+        match connection.pragma_update(None, "journal_mode", "wal") {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < until =>
+            {
+                std::thread::sleep(AGAIN);
+            }
+            outcome => return Ok(outcome?),
+        }
+    }
 }
 
 fn migrate(connection: &mut Connection) -> Result<(), OpenError> {
