@@ -11,7 +11,7 @@ use assisted_core::model::host::HostKey;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use rusqlite::functions::FunctionFlags;
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior, ffi};
 use tokio::sync::Semaphore;
 
 use super::writer::Writer;
@@ -27,8 +27,12 @@ use crate::value::{Row, Value};
 /// Connections that read; more would only wait for each other's share of the processor.
 const READERS: usize = 4;
 
-/// Prepared statements that a connection keeps.
+/// Prepared statements that a connection keeps: some KiB each.
 const PREPARED: usize = 256;
+const PREPARED_BY_READER: usize = 64;
+
+/// Pages that a connection which reads keeps, in KiB; the system has them in memory as well, for all.
+const PAGES_OF_READER: i64 = 512;
 
 /// How long another process (a backup, say) may hold the database.
 const BUSY: Duration = Duration::from_secs(10);
@@ -79,7 +83,8 @@ impl Sqlite {
         OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
 
         let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        keep_a_log(&connection)?;
+        // Two that make the same database hold it shared, each, when they ask to have it alone.
+        wait_until_free(|| connection.pragma_update(None, "journal_mode", "wal"))?;
         connection.pragma_update(None, "synchronous", "full").map_err(Error::from)?;
         migrate(&mut connection)?;
 
@@ -87,6 +92,8 @@ impl Sqlite {
         for _ in 0..READERS {
             let reader = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
             reader.pragma_update(None, "query_only", true).map_err(Error::from)?;
+            reader.pragma_update(None, "cache_size", -PAGES_OF_READER).map_err(Error::from)?;
+            reader.set_prepared_statement_cache_capacity(PREPARED_BY_READER);
             readers.push(reader);
         }
         let readers = Readers { free: Mutex::new(readers), permits: Arc::new(Semaphore::new(READERS)) };
@@ -133,8 +140,7 @@ impl Sqlite {
         let cleared = tokio::task::spawn_blocking(move || {
             let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
             connection.execute_batch("vacuum")?;
-            connection.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()))?;
-            Ok(())
+            wait_until_free(|| truncate_log(&connection))
         });
         cleared.await.map_err(|_| Error::Closed)?
     }
@@ -175,14 +181,11 @@ fn read(connection: &mut Connection, statements: &[Statement]) -> Result<Vec<Vec
     Ok(answers)
 }
 
-/// Writes ahead into a log, as the file then says for everyone.
-///
-/// Where two programs make the same database, each holds it shared while it asks to have it alone; SQLite tells one of them at once
-/// that it is busy, without the wait that connections have otherwise.
-fn keep_a_log(connection: &Connection) -> Result<(), Error> {
+/// Repeats what SQLite refuses at once where others are busy with the database, without the wait that connections have otherwise.
+fn wait_until_free(mut attempt: impl FnMut() -> rusqlite::Result<()>) -> Result<(), Error> {
     let until = Instant::now() + BUSY;
     loop {
-        match connection.pragma_update(None, "journal_mode", "wal") {
+        match attempt() {
             Err(error)
                 if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < until =>
             {
@@ -191,6 +194,12 @@ fn keep_a_log(connection: &Connection) -> Result<(), Error> {
             outcome => return Ok(outcome?),
         }
     }
+}
+
+/// Empties the log.
+fn truncate_log(connection: &Connection) -> rusqlite::Result<()> {
+    let busy = connection.query_row("pragma wal_checkpoint(truncate)", [], |row| row.get(0))?;
+    if busy { Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_BUSY), None)) } else { Ok(()) }
 }
 
 fn migrate(connection: &mut Connection) -> Result<(), OpenError> {

@@ -2,7 +2,11 @@
 //!
 //! It commits whatever has queued in one transaction, so that many small batches share one flush to disk, and then one large batch.
 //! Each batch is a savepoint: one that fails leaves the others alone. No write is acknowledged before the commit.
+//!
+//! What is in SQLite's log has to go into the database file now and then. SQLite would do that at the end of a commit, which then takes
+//! twice as long; here it is a step of its own, before which others have their turn, as before a large batch.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread;
@@ -19,6 +23,14 @@ use crate::error::{Error, OpenError, WriteError};
 /// Batches in one transaction.
 const GROUP: usize = 256;
 
+/// Pages of 4 KiB in the log from which on they are moved into the file: as SQLite has it.
+const LONG_LOG: u32 = 1000;
+
+thread_local! {
+    /// Pages in the log since the last commit of this thread.
+    static LOG: Cell<u32> = const { Cell::new(0) };
+}
+
 /// Starts the thread. It ends, with everything that was queued written, when the [`Writer`] is dropped.
 pub(super) fn start(connection: Connection, feed: Arc<ChangeFeed>) -> Result<Writer, OpenError> {
     let (writer, mut queue) = Writer::new();
@@ -30,9 +42,16 @@ pub(super) fn start(connection: Connection, feed: Arc<ChangeFeed>) -> Result<Wri
                 group.answer(replies, &feed);
             }
         };
+        // In place of the hook with which SQLite would move the log.
+        connection.wal_hook(Some(|_, pages| {
+            LOG.set(u32::try_from(pages).unwrap_or_default());
+            Ok(())
+        }));
         let (mut jobs, mut large) = (Vec::with_capacity(GROUP), VecDeque::new());
+        let mut moved = false;
         loop {
-            if !large.is_empty() {
+            let long_log = LOG.get() >= LONG_LOG;
+            if long_log || !large.is_empty() {
                 // What came meanwhile goes first.
                 jobs.extend(std::iter::from_fn(|| queue.try_recv().ok()).take(GROUP));
             } else if queue.blocking_recv_many(&mut jobs, GROUP) == 0 {
@@ -40,10 +59,27 @@ pub(super) fn start(connection: Connection, feed: Arc<ChangeFeed>) -> Result<Wri
             }
             large.extend(writer::take_large(&mut jobs));
             write(&mut jobs);
-            write(&mut large.pop_front().into_iter().collect());
+            // In turn, for somebody who reads may keep the log long.
+            moved = long_log && !moved;
+            if moved {
+                move_log(&connection);
+            } else {
+                write(&mut large.pop_front().into_iter().collect());
+            }
         }
     })?;
     Ok(writer)
+}
+
+/// Moves the log into the file, but for what somebody still reads; when all is moved, the next write begins it anew.
+fn move_log(connection: &Connection) {
+    LOG.set(0);
+    if let Err(error) = connection.query_row("pragma wal_checkpoint(passive)", [], |_| Ok(())) {
+        tracing::error!(
+            error = &error as &dyn std::error::Error,
+            "the log of the database can't be moved into its file; it grows meanwhile"
+        );
+    }
 }
 
 fn write_group(connection: &Connection, batches: &[Batch]) -> Vec<Reply> {

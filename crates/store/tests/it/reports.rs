@@ -55,6 +55,27 @@ async fn a_big_report_survives(database: Database) {
     assert_eq!((read.text.len(), read.hash), (text.len(), ReportHash::of(&text)));
 }
 
+/// Much is written without a pause.
+#[tokio::test]
+async fn the_log_of_the_database_is_bounded() {
+    let database = Database::sqlite();
+    let store = database.open().await;
+    let host = support::host(support::infra_env(None, 1).infra_env.id, None, 1);
+    let mut batch = Batch::new();
+    batch.insert_host(&host);
+    store.write(batch).await.unwrap();
+    for text in ["a", "b"].iter().cycle().take(24) {
+        let mut batch = Batch::new();
+        batch.put_report(support::key(&host), ReportKind::Inventory, text.repeat(4 << 20));
+        store.write(batch).await.unwrap();
+    }
+    let path = database.address.strip_prefix("sqlite:").unwrap();
+    let length = |path: &str| std::fs::metadata(path).unwrap().len();
+    let (file, log) = (length(path), length(&format!("{path}-wal")));
+    assert!(file > 4 << 20, "nothing of the log is in the file: {file}");
+    assert!(log < 16 << 20, "the log has {log} bytes");
+}
+
 async fn texts_that_nobody_wants_are_not_cached_for_ever(database: Database) {
     let store = database.open().await;
     let host = support::host(support::infra_env(None, 1).infra_env.id, None, 1);
