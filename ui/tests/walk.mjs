@@ -128,6 +128,9 @@ await run(async ({ service, page, expectError, picture }) => {
   await others.kill();
   await page.goto(service.url);
   const row = page.getByTestId('cluster-row-other');
+  await page.getByTestId('cluster-row-demo').waitFor();
+  await row.waitFor();
+  await picture('clusters');
   await row.getByRole('button').last().click();
   await page.getByRole('menuitem', { name: 'Delete' }).click();
   await page.getByTestId('delete-cluster-submit').click();
