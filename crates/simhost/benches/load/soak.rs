@@ -90,8 +90,12 @@ fn sum(metrics: &str, start: &str) -> Result<f64> {
 pub async fn run(engine: Engine, program: &Path, limit: Duration, arenas: Option<u32>) -> Result<()> {
     let minutes = limit.as_secs() / 60;
     heading(&format!("{minutes} minutes of installations that are taken away again, on {engine}"));
-    let arenas = arenas.map(|most| ("MALLOC_ARENA_MAX".to_owned(), most.to_string()));
-    let environment = arenas.into_iter().collect();
+    // glibc's, and jemalloc's as it is linked into the service.
+    let variables = |most| {
+        [("MALLOC_ARENA_MAX", format!("{most}")), ("_RJEM_MALLOC_CONF", format!("narenas:{most}"))]
+            .map(|(name, value)| (name.to_owned(), value))
+    };
+    let environment = arenas.into_iter().flat_map(variables).collect();
     let service = Service::start_in(engine, program, &["--generator", "simulation"], environment).await?;
     let (started, mut samples) = (Instant::now(), Vec::new());
     while started.elapsed() < limit {
