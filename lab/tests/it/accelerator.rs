@@ -97,8 +97,8 @@ fn kvm_that_fails_on_uefi_alone_is_not_used() {
         assert!(verdict.why.contains(part), "no {part:?} in {verdict:?}");
     }
     let consoles = hypervisor.kept_in().unwrap().with_extension("");
-    let console = std::fs::read(consoles.join("uefi/console.log")).unwrap();
-    assert!(console.contains(&b'\n'), "{}", String::from_utf8_lossy(&console));
+    let console = read(&consoles.join("uefi/console.log"));
+    assert!(console.contains('\n'), "{console}");
 }
 
 #[test]

@@ -65,7 +65,7 @@ async fn what_is_acknowledged_survives_a_kill(database: Database) {
 async fn what_is_torn_at_the_end_of_the_log_harms_nothing_before_it() {
     let database = Database::sqlite();
     let reached = write_until_killed(&database, WORKERS * 20);
-    let log = format!("{}-wal", database.address.strip_prefix("sqlite:").unwrap());
+    let [_, log] = database.files();
     let mut log = OpenOptions::new().append(true).open(log).unwrap();
     log.write_all(&rand::random::<[u8; 10_000]>()).unwrap();
     let store = database.open().await;

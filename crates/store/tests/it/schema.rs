@@ -219,8 +219,7 @@ async fn a_file_that_is_no_database_is_left_alone() {
 async fn the_file_is_for_its_owner_only() {
     let database = Database::sqlite();
     let _store = database.open().await;
-    let path = database.address.strip_prefix("sqlite:").unwrap();
-    for file in [path.to_owned(), format!("{path}-wal")] {
+    for file in database.files() {
         let mode = std::fs::metadata(&file).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{file}");
     }

@@ -28,6 +28,12 @@ impl Database {
         Self { address: Postgres::start().unwrap().create_database().unwrap(), _dir: None }
     }
 
+    /// The files of an SQLite database: itself, and its log.
+    pub fn files(&self) -> [String; 2] {
+        let path = self.address.strip_prefix("sqlite:").unwrap();
+        [path.to_owned(), format!("{path}-wal")]
+    }
+
     /// Runs SQL in PostgreSQL's dialect past the store.
     pub async fn execute(&self, sql: &str) {
         match self.address.strip_prefix("sqlite:") {
