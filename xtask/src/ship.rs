@@ -110,12 +110,18 @@ impl Release {
     /// Builds the programs and makes everything that is shipped.
     pub fn run(&self) -> Result<()> {
         // What is quickly refused comes first.
+        let own = std::env::consts::ARCH;
+        if self.shipped.arch.iter().all(|machine| machine.name() != own) {
+            bail!(
+                "name {own} among the architectures, too: its program tells the man pages and completion scripts of all"
+            );
+        }
         ui::run_for_release()?;
         let book = book::build()?;
         let mut command = self.shipped.command("release", true)?;
         let changes = target_dir()?.join("changes.md");
         fs::write(&changes, changes_since_last()?)?;
-        let speaks = folder()?.join(std::env::consts::ARCH).join("assisted");
+        let speaks = folder(&self.shipped.arch)?.join(own).join("assisted");
         command.arg("--to").arg(&self.to).arg("--changes").arg(&changes).arg("--speaks").arg(speaks);
         command.args(["--checkout", "."]).arg("--book").arg(book);
         step("release", &mut command)?;
@@ -129,9 +135,10 @@ fn given(value: &Option<String>) -> Option<&str> {
     value.as_deref().filter(|value| !value.is_empty())
 }
 
-/// Where the programs are laid that are shipped.
-fn folder() -> Result<PathBuf> {
-    Ok(target_dir()?.join("ship"))
+/// Where the programs are laid that are shipped: a folder for each choice of architectures, since all that is in it is shipped.
+fn folder(machines: &[Machine]) -> Result<PathBuf> {
+    let names: Vec<_> = machines.iter().map(|machine| machine.name()).collect();
+    Ok(target_dir()?.join("ship").join(names.join("-")))
 }
 
 impl Shipped {
@@ -140,7 +147,7 @@ impl Shipped {
         if with_service {
             debian::install(TOOLS)?;
         }
-        let to = folder()?;
+        let to = folder(&self.arch)?;
         for machine in &self.arch {
             build_into(*machine, with_service, &to.join(machine.name()))?;
         }
@@ -213,4 +220,34 @@ fn git(args: &[&str]) -> Result<String> {
 fn changes_since_last() -> Result<String> {
     let Ok(tag) = git(&["describe", "--tags", "--abbrev=0"]) else { return Ok(String::new()) };
     git(&["log", "--no-merges", "--format=* %s", &format!("{tag}..HEAD")])
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Told {
+        #[command(flatten)]
+        release: Release,
+    }
+
+    #[test]
+    fn what_was_built_for_another_release_is_not_in_this_one() {
+        let [one, two] = ["x86_64", "x86_64,aarch64"].map(|arch| {
+            let told = Told::parse_from(["release", "--arch", arch]);
+            folder(&told.release.shipped.arch).unwrap()
+        });
+        assert!(!one.starts_with(&two) && !two.starts_with(&one), "{} {}", one.display(), two.display());
+    }
+
+    #[test]
+    fn a_release_takes_a_program_that_runs_here() {
+        let others = if std::env::consts::ARCH == "aarch64" { "s390x" } else { "s390x,aarch64" };
+        let told = Told::parse_from(["release", "--arch", others]);
+        let refused = told.release.run().unwrap_err().to_string();
+        assert!(refused.contains(std::env::consts::ARCH), "{refused}");
+    }
 }
