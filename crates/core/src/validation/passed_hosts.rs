@@ -79,7 +79,7 @@ impl PassedHosts {
         }
         debug_assert!(
             evaluate_in(scope, host).is_ok_and(|results| {
-                let is_stored = results.is_stored_as(host.report(ReportKind::ValidationsInfo));
+                let is_stored = results.new_info(host.report(ReportKind::ValidationsInfo)).is_none();
                 results.passed() == Some(passed.bits) && is_stored
             }),
             "host {} does not pass its validations as it did",

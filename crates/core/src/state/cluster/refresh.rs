@@ -151,12 +151,11 @@ fn record_results(
     results: &Results<ClusterValidationId>,
     events: &mut Vec<NewEvent>,
 ) {
-    if results.is_empty() || results.is_stored_as(&record.cluster.validations_info) {
-        return;
-    }
+    let new = results.new_info(&record.cluster.validations_info).filter(|_| !results.is_empty());
+    let Some(info) = new else { return };
     let changes = diff(&record.cluster.validations_info, results);
     events.extend(changes.iter().filter_map(|change| event(record, change)));
-    record.cluster.validations_info = results.to_info();
+    record.cluster.validations_info = info;
 }
 
 fn event(record: &ClusterRecord, change: &Change<ClusterValidationId>) -> Option<NewEvent> {

@@ -134,11 +134,9 @@ fn record_stage_overdue(host: &mut HostFacts, context: &ClusterContext, events: 
 /// Stores new results and emits events for what changed.
 pub fn record_results(host: &mut HostFacts, results: &Results<HostValidationId>, events: &mut Vec<NewEvent>) {
     let old = host.report(ReportKind::ValidationsInfo);
-    if results.is_empty() || results.is_stored_as(old) {
-        return;
-    }
+    let Some(info) = results.new_info(old).filter(|_| !results.is_empty()) else { return };
     events.extend(diff(old, results).iter().filter_map(|change| event(host, change)));
-    host.reports.insert(ReportKind::ValidationsInfo, results.to_info().into());
+    host.reports.insert(ReportKind::ValidationsInfo, info.into());
 }
 
 fn event(host: &HostFacts, change: &Change<HostValidationId>) -> Option<NewEvent> {
