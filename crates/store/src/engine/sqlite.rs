@@ -1,4 +1,4 @@
-//! SQLite: one thread writes, a few connections read.
+//! SQLite: one thread writes, a few read.
 
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, OpenOptions};
@@ -9,11 +9,10 @@ use std::time::{Duration, Instant};
 
 use assisted_core::model::host::HostKey;
 use jiff::Timestamp;
-use parking_lot::Mutex;
-use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior, ffi};
-use tokio::sync::Semaphore;
 
+use super::sqlite_connection::{BUSY, connect};
+use super::sqlite_reader::Readers;
 use super::writer::Writer;
 use super::{sqlite_value, sqlite_writer};
 use crate::batch::Batch;
@@ -23,19 +22,6 @@ use crate::host_key;
 use crate::schema;
 use crate::statement::{Output, Statement};
 use crate::value::{Row, Value};
-
-/// Connections that read; more would only wait for each other's share of the processor.
-const READERS: usize = 4;
-
-/// Prepared statements that a connection keeps: some KiB each.
-const PREPARED: usize = 256;
-const PREPARED_BY_READER: usize = 64;
-
-/// Pages that a connection which reads keeps, in KiB; the system has them in memory as well, for all.
-const PAGES_OF_READER: i64 = 512;
-
-/// How long another process (a backup, say) may hold the database.
-const BUSY: Duration = Duration::from_secs(10);
 
 /// How long it waits before it asks again for what it has to have alone.
 const AGAIN: Duration = Duration::from_millis(10);
@@ -47,25 +33,7 @@ const CHECK_IN: &str =
 pub(crate) struct Sqlite {
     path: PathBuf,
     writer: Writer,
-    readers: Arc<Readers>,
-}
-
-#[derive(Debug)]
-struct Readers {
-    free: Mutex<Vec<Connection>>,
-    permits: Arc<Semaphore>,
-}
-
-/// A connection that goes back to the others, also when a query panics.
-struct PooledReader<'a> {
-    readers: &'a Readers,
-    connection: Option<Connection>,
-}
-
-impl Drop for PooledReader<'_> {
-    fn drop(&mut self) {
-        self.readers.free.lock().extend(self.connection.take());
-    }
+    readers: Readers,
 }
 
 impl Sqlite {
@@ -88,19 +56,10 @@ impl Sqlite {
         connection.pragma_update(None, "synchronous", "full").map_err(Error::from)?;
         migrate(&mut connection)?;
 
-        let mut readers = Vec::with_capacity(READERS);
-        for _ in 0..READERS {
-            let reader = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-            reader.pragma_update(None, "query_only", true).map_err(Error::from)?;
-            reader.pragma_update(None, "cache_size", -PAGES_OF_READER).map_err(Error::from)?;
-            reader.set_prepared_statement_cache_capacity(PREPARED_BY_READER);
-            readers.push(reader);
-        }
-        let readers = Readers { free: Mutex::new(readers), permits: Arc::new(Semaphore::new(READERS)) };
         Ok(Self {
             path: path.to_owned(),
             writer: sqlite_writer::start(connection, feed)?,
-            readers: Arc::new(readers),
+            readers: Readers::start(path)?,
         })
     }
 
@@ -114,24 +73,7 @@ impl Sqlite {
 
     /// Answers the queries from one state of the database.
     pub(super) async fn read(&self, statements: Vec<Statement>) -> Result<Vec<Vec<Row>>, Error> {
-        self.look(move |connection| read(connection, &statements)).await
-    }
-
-    /// Does something with a connection that reads.
-    async fn look<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
-        let readers = Arc::clone(&self.readers);
-        let permit = Arc::clone(&readers.permits).acquire_owned().await.map_err(|_| Error::Closed)?;
-        let read = tokio::task::spawn_blocking(move || {
-            // Held here, for a caller that goes away leaves its query running.
-            let _permit = permit;
-            let Some(connection) = readers.free.lock().pop() else { return Err(Error::Closed) };
-            let mut lent = PooledReader { readers: &readers, connection: Some(connection) };
-            lent.connection.as_mut().map_or(Err(Error::Closed), work)
-        });
-        read.await.map_err(|_| Error::Closed)?
+        self.readers.read(statements).await
     }
 
     /// Writes the file anew without what is no longer in it, and empties the journal.
@@ -157,28 +99,6 @@ impl Sqlite {
         }
         self.write(batch).await.map(drop)
     }
-}
-
-pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
-    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    connection.busy_timeout(BUSY)?;
-    connection.set_prepared_statement_cache_capacity(PREPARED);
-    // SQLite's own knows ASCII only.
-    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    connection.create_scalar_function("lower", 1, flags, |context| {
-        Ok(context.get_raw(0).as_str()?.to_lowercase())
-    })?;
-    Ok(connection)
-}
-
-fn read(connection: &mut Connection, statements: &[Statement]) -> Result<Vec<Vec<Row>>, Error> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Deferred)?;
-    let answers = statements
-        .iter()
-        .map(|statement| sqlite_value::run(&transaction, statement).map(|output| output.rows))
-        .collect::<Result<_, _>>()?;
-    transaction.finish()?;
-    Ok(answers)
 }
 
 /// Repeats what SQLite refuses at once where others are busy with the database, without the wait that connections have otherwise.
@@ -233,24 +153,13 @@ pub(super) fn apply_migration(
     sqlite_value::run(connection, &record).map(drop).map_err(failed)
 }
 
+/// How SQLite goes about a statement, step by step.
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_query_that_panics_takes_no_reader_along() {
-        let dir = tempfile::tempdir().unwrap();
-        let feed = Arc::new(ChangeFeed::default());
-        let database = Sqlite::open(&dir.path().join("test.db"), &feed).await.unwrap();
-        // Once more than there are.
-        for _ in 0..=READERS {
-            let looked = database.look(|_| -> Result<(), Error> { panic!("a query panics") }).await;
-            assert!(matches!(looked, Err(Error::Closed)), "{looked:?}");
-        }
-        assert_eq!(database.readers.free.lock().len(), READERS);
-        let reads = (0..READERS).map(|_| database.read(vec![Statement::new(schema::CURRENT, Vec::new())]));
-        for rows in futures::future::join_all(reads).await {
-            assert!(rows.unwrap()[0][0].int(0).unwrap() > 0);
-        }
-    }
+pub(crate) fn plan(sql: &str) -> Vec<String> {
+    let mut connection = Connection::open_in_memory().unwrap();
+    migrate(&mut connection).unwrap();
+    let explain = format!("explain query plan {}", sqlite_value::adapt(sql));
+    let mut statement = connection.prepare(&explain).unwrap();
+    let steps = statement.raw_query().mapped(|row| row.get("detail"));
+    steps.collect::<Result<_, _>>().unwrap()
 }

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use tokio::sync::mpsc;
 
-use super::sqlite::{apply_migration, connect};
+use super::sqlite::apply_migration;
+use super::sqlite_connection::connect;
 use super::sqlite_value;
 use crate::copied::{self, Copied, CopyError, CopyRow, CopyTable, tables};
 use crate::error::{Error, OpenError};

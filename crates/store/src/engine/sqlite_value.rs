@@ -40,7 +40,7 @@ pub(super) fn from_sqlite(value: ValueRef<'_>) -> Result<Value, Error> {
 }
 
 /// SQLite numbers its parameters `?1`; `$1` would be a name. It has one writer, so nothing to skip.
-fn adapt(sql: &str) -> String {
+pub(super) fn adapt(sql: &str) -> String {
     sql.replace('$', "?").replace(" for update skip locked", "")
 }
 
