@@ -78,12 +78,24 @@ const MARKS: &str = "select marks from due where what = $1 and key = $2";
 
 const CLEAR: &str = "delete from due where what = $1 and key = $2";
 
-// What only a newer program knows is left to it.
-const TAKE: &str = "with picked as materialized (select what, key from due where at <= $1 and lease_until <= $1 \
-     and what in ('cluster', 'host', 'sweep', 'outbox', 'upload') order by at limit $2 for update skip locked) \
+// What only a newer program knows is left to it. SQLite would look up the kinds in the primary key, and read and sort all rows of each of
+// them; an expression is in no index, so it goes by time, as far as rows are wanted.
+macro_rules! known {
+    () => {
+        "what || '' in ('cluster', 'host', 'sweep', 'outbox', 'upload')"
+    };
+}
+
+// SQLite plans a statement anew with each new value that it compares with an index, unless that is an expression as well.
+const TAKE: &str = concat!(
+    "with picked as materialized (select what, key from due where at <= cast($1 as bigint) \
+     and lease_until <= cast($1 as bigint) and ",
+    known!(),
+    " order by at limit $2 for update skip locked) \
      update due set at = $3, lease_until = $3, lease_owner = $4, takes = takes + 1, attempts = attempts + 1 \
      from picked where due.what = picked.what and due.key = picked.key \
-     returning due.what, due.key, due.attempts, due.last_error, due.marks, due.takes, due.aside";
+     returning due.what, due.key, due.attempts, due.last_error, due.marks, due.takes, due.aside"
+);
 
 const FINISH: &str = "delete from due where what = $1 and key = $2 and takes = $3 and marks = $4";
 
@@ -111,8 +123,14 @@ const SET_ASIDE: &str = "update due set lease_until = 0, lease_owner = null, las
 
 const RELEASE: &str = "update due set aside = 0, attempts = 0, at = $3 where what = $1 and key = $2 and aside > 0 returning what";
 
-const NEXT: &str = "select min(case when lease_until > at then lease_until else at end) \
-     from (select at, lease_until from due where what in ('cluster', 'host', 'sweep', 'outbox', 'upload') order by at limit 256) first";
+// The first row that is free bounds what has to be read: before it are only those that were pulled forward under a lease.
+const NEXT: &str = concat!(
+    "select min(case when lease_until > at then lease_until else at end) from due where ",
+    known!(),
+    " and at <= coalesce((select at from due where lease_until <= at and ",
+    known!(),
+    " order by at limit 1), 9223372036854775807)"
+);
 
 // What a lease had pushed away is due at once.
 const FREE: &str = "update due set at = case when at < $1 then at else $1 end, lease_until = 0, lease_owner = null \
@@ -294,4 +312,19 @@ fn taken(row: &Row) -> Result<LeasedItem, Error> {
         takes: row.int(5)?,
         is_aside: row.int(6)? > 0,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::sqlite::plan;
+
+    #[test]
+    fn what_is_due_is_found_by_time_however_much_waits() {
+        for sql in [TAKE, NEXT] {
+            let plan = plan(sql);
+            assert!(plan.iter().any(|step| step.contains("due USING INDEX due_at")), "{plan:#?}");
+            assert!(plan.iter().all(|step| !step.contains("TEMP B-TREE")), "{plan:#?}");
+        }
+    }
 }
