@@ -86,10 +86,8 @@ macro_rules! known {
     };
 }
 
-// SQLite plans a statement anew with each new value that it compares with an index, unless that is an expression as well.
 const TAKE: &str = concat!(
-    "with picked as materialized (select what, key from due where at <= cast($1 as bigint) \
-     and lease_until <= cast($1 as bigint) and ",
+    "with picked as materialized (select what, key from due where at <= $1 and lease_until <= $1 and ",
     known!(),
     " order by at limit $2 for update skip locked) \
      update due set at = $3, lease_until = $3, lease_owner = $4, takes = takes + 1, attempts = attempts + 1 \

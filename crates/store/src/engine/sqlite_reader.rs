@@ -8,10 +8,11 @@ use std::path::Path;
 use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags};
 use tokio::sync::oneshot;
 
-use super::{sqlite_connection, sqlite_value};
+use super::sqlite_connection;
+use super::sqlite_value::{self, execute};
 use crate::error::{Error, OpenError};
 use crate::statement::Statement;
 use crate::value::Row;
@@ -25,7 +26,7 @@ const PREPARED: usize = 64;
 /// Pages that one of them keeps, in KiB; the system has them in memory as well, for all.
 const PAGES: i64 = 512;
 
-type Query = Box<dyn FnOnce(&mut Connection) + Send>;
+type Query = Box<dyn FnOnce(&Connection) + Send>;
 
 /// Where queries are handed in. Dropped, it ends the threads once what is in the queue is answered.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ impl Readers {
             let queue = queue.clone();
             thread::Builder::new()
                 .name("sqlite-reader".to_owned())
-                .spawn(move || answer(connection, &queue))?;
+                .spawn(move || answer(&connection, &queue))?;
         }
         Ok(Self(readers))
     }
@@ -53,10 +54,10 @@ impl Readers {
     /// Does something with a connection.
     async fn look<T: Send + 'static>(
         &self,
-        query: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,
+        query: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let (sender, answer) = oneshot::channel();
-        let query = move |connection: &mut Connection| {
+        let query = move |connection: &Connection| {
             // Who went away while it was in the queue needs no answer.
             if !sender.is_closed() {
                 let _ = sender.send(query(connection));
@@ -75,20 +76,21 @@ fn connect(path: &Path) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-fn answer(mut connection: Connection, queue: &Receiver<Query>) {
+fn answer(connection: &Connection, queue: &Receiver<Query>) {
     for query in queue {
-        // A query that panics takes no reader along: what it began is rolled back, and whoever waits for it is told.
-        let _ = catch_unwind(AssertUnwindSafe(|| query(&mut connection)));
+        // Whoever waits for a query that panics is told, as its channel is gone.
+        let _ = catch_unwind(AssertUnwindSafe(|| query(connection)));
+        if !connection.is_autocommit() {
+            let _ = execute(connection, "rollback");
+        }
     }
 }
 
-fn read(connection: &mut Connection, statements: &[Statement]) -> Result<Vec<Vec<Row>>, Error> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Deferred)?;
-    let answers = statements
-        .iter()
-        .map(|statement| sqlite_value::run(&transaction, statement).map(|output| output.rows))
-        .collect::<Result<_, _>>()?;
-    transaction.finish()?;
+fn read(connection: &Connection, statements: &[Statement]) -> Result<Vec<Vec<Row>>, Error> {
+    execute(connection, "begin")?;
+    let run = |statement| sqlite_value::run(connection, statement).map(|output| output.rows);
+    let answers = statements.iter().map(run).collect::<Result<_, _>>()?;
+    execute(connection, "commit")?;
     Ok(answers)
 }
 
@@ -104,7 +106,11 @@ mod tests {
         let readers = Readers::start(&path).unwrap();
         // Once more than there are.
         for _ in 0..=READERS {
-            let looked = readers.look(|_| -> Result<(), Error> { panic!("a query panics") }).await;
+            let looked = readers.look(|connection| -> Result<(), Error> {
+                execute(connection, "begin")?;
+                panic!("a query panics")
+            });
+            let looked = looked.await;
             assert!(matches!(looked, Err(Error::Closed)), "{looked:?}");
         }
         let one = || readers.read(vec![Statement::new("select 1", Vec::new())]);

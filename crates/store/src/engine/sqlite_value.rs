@@ -63,3 +63,9 @@ pub(super) fn run(connection: &Connection, statement: &Statement) -> Result<Outp
     output.affected = output.rows.len() as u64;
     Ok(output)
 }
+
+/// Runs what has no parameters and answers nothing.
+pub(super) fn execute(connection: &Connection, sql: &str) -> Result<(), Error> {
+    connection.prepare_cached(sql)?.execute([])?;
+    Ok(())
+}

@@ -14,7 +14,7 @@ use std::thread;
 use assisted_base::failpoint;
 use rusqlite::Connection;
 
-use super::sqlite_value;
+use super::sqlite_value::{self, execute};
 use super::writer::{self, Group, Job, Reply, Writer};
 use crate::batch::Batch;
 use crate::change_feed::ChangeFeed;
@@ -127,9 +127,4 @@ fn apply(connection: &Connection, batch: &Batch) -> Reply {
         outputs.push(output);
     }
     Ok(outputs)
-}
-
-fn execute(connection: &Connection, sql: &str) -> Result<(), Error> {
-    connection.prepare_cached(sql)?.execute([])?;
-    Ok(())
 }
