@@ -116,7 +116,7 @@ impl InfraEnvReconciler {
     }
 
     /// Brings the row to what the object says, and shows what became of it.
-    async fn show(&self, key: &ObjectKey, object: InfraEnv) -> Result<Outcome, Failure> {
+    async fn show(&self, key: &ObjectKey, mut object: InfraEnv) -> Result<Outcome, Failure> {
         let converged = self.converge(key, &object).await;
         let (image, outcome) = match &converged {
             Ok((infra_env, links)) => (Image::Available { infra_env, links }, Outcome::Done),
@@ -133,13 +133,15 @@ impl InfraEnvReconciler {
         if converged.is_ok() {
             let mut settled = object.clone();
             given::settle(&mut settled.metadata, &given_fields(&object.spec));
-            write::object(&api, &object, &settled, Guard::Free).await.map_err(|error| failed(&error))?;
+            let written = write::object(&api, &object, &settled, Guard::Free).await;
+            object = written.map_err(|error| failed(&error))?.unwrap_or(object);
         }
         let mut shown = object.clone();
         let name = object.metadata.name.as_deref().unwrap_or_default();
         shown.status =
             Some(status::status(object.status.as_ref(), name, &image, self.hub.has_images(), &now()));
-        write::status(&api, &object, &shown, Guard::Free).await.map_err(|error| failed(&error))?;
+        // Of a status that the watch has not told of yet, times would be written anew.
+        write::status(&api, &object, &shown, Guard::Version).await.map_err(|error| failed(&error))?;
         Ok(outcome)
     }
 
