@@ -315,7 +315,7 @@ fn taken(row: &Row) -> Result<LeasedItem, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::sqlite::plan;
+    use crate::engine::plan;
 
     #[test]
     fn what_is_due_is_found_by_time_however_much_waits() {

@@ -7,7 +7,7 @@ mod postgres_group;
 mod postgres_listener;
 mod postgres_tls;
 mod postgres_value;
-pub(crate) mod sqlite;
+mod sqlite;
 mod sqlite_connection;
 mod sqlite_copy;
 mod sqlite_reader;
@@ -33,6 +33,8 @@ use crate::value::Row;
 
 use self::postgres::Postgres;
 use self::sqlite::Sqlite;
+#[cfg(test)]
+pub(crate) use self::sqlite::plan;
 
 #[derive(Debug)]
 pub(crate) enum Engine {

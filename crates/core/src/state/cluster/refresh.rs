@@ -151,8 +151,10 @@ fn record_results(
     results: &Results<ClusterValidationId>,
     events: &mut Vec<NewEvent>,
 ) {
-    let new = results.new_info(&record.cluster.validations_info).filter(|_| !results.is_empty());
-    let Some(info) = new else { return };
+    if results.is_empty() {
+        return;
+    }
+    let Some(info) = results.new_info(&record.cluster.validations_info) else { return };
     let changes = diff(&record.cluster.validations_info, results);
     events.extend(changes.iter().filter_map(|change| event(record, change)));
     record.cluster.validations_info = info;

@@ -133,8 +133,11 @@ fn record_stage_overdue(host: &mut HostFacts, context: &ClusterContext, events: 
 
 /// Stores new results and emits events for what changed.
 pub fn record_results(host: &mut HostFacts, results: &Results<HostValidationId>, events: &mut Vec<NewEvent>) {
+    if results.is_empty() {
+        return;
+    }
     let old = host.report(ReportKind::ValidationsInfo);
-    let Some(info) = results.new_info(old).filter(|_| !results.is_empty()) else { return };
+    let Some(info) = results.new_info(old) else { return };
     events.extend(diff(old, results).iter().filter_map(|change| event(host, change)));
     host.reports.insert(ReportKind::ValidationsInfo, info.into());
 }
