@@ -8,6 +8,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 
+use crate::error::is_conflict;
+
+/// How often a status is worked out anew, at most, before somebody else's write is told as a conflict.
+const TRIES: u32 = 5;
+
 /// Which writes of others a patch may lie over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
@@ -35,15 +40,36 @@ where
     send(api, before, after, guard, Part::Object).await
 }
 
-/// The same for the status, which an API server takes only by itself.
+/// Changes the status, which an API server takes only by itself: the object as it is then.
+///
+/// What is shown follows from what was shown before, the times of conditions above all, and a list is written as a whole. So the status
+/// is written over the version that it was worked out from: where somebody has written the object since, which a cache may not tell of
+/// yet, it is read and its status worked out anew.
 ///
 /// # Errors
-/// The API server's.
-pub async fn status<K>(api: &Api<K>, before: &K, after: &K, guard: Guard) -> Result<Option<K>, kube::Error>
+/// The API server's; the conflict (409) where others write without end, or the object was replaced by another of its name.
+pub async fn status<K>(api: &Api<K>, object: &K, change: impl Fn(&mut K)) -> Result<K, kube::Error>
 where
     K: Resource + Serialize + DeserializeOwned + Clone + Debug,
 {
-    send(api, before, after, guard, Part::Status).await
+    let mut before = object.clone();
+    let mut tries = 1;
+    loop {
+        let mut after = before.clone();
+        change(&mut after);
+        match send(api, &before, &after, Guard::Version, Part::Status).await {
+            Err(conflict) if tries < TRIES && is_conflict(&conflict) => {
+                before = api.get(object.meta().name.as_deref().unwrap_or_default()).await?;
+                if before.meta().uid != object.meta().uid {
+                    return Err(conflict);
+                }
+                // What is shown follows from the generation that was looked at.
+                before.meta_mut().generation = object.meta().generation;
+                tries += 1;
+            }
+            written => return Ok(written?.unwrap_or(before)),
+        }
+    }
 }
 
 async fn send<K>(

@@ -137,11 +137,11 @@ impl<I: Installer> ConfigReconciler<I> {
     }
 
     async fn show(&self, config: &OpenshiftAssistedConfig, shown: Shown) -> Result<(), Failure> {
-        let mut told = config.clone();
-        told.status = Some(status(config.status.as_ref(), &shown, config.metadata.generation, &now()));
+        let show = |config: &mut OpenshiftAssistedConfig| {
+            config.status = Some(status(config.status.as_ref(), &shown, config.metadata.generation, &now()));
+        };
         let api = self.provider.api(&config.namespace().unwrap_or_default());
-        write::status(&api, config, &told, Guard::Free).await.map_err(|error| failed(&error))?;
-        Ok(())
+        write::status(&api, config, show).await.map(drop).map_err(|error| failed(&error))
     }
 
     /// Infra-env, bootstrap data, host: as far as it goes.

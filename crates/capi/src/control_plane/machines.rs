@@ -13,7 +13,7 @@ use assisted_kube::cache::get;
 use assisted_kube::error::{is_conflict, optional};
 use assisted_kube::finalizer::is_deleting;
 use assisted_kube::time::now;
-use assisted_kube::write::{self, Guard};
+use assisted_kube::write;
 use assisted_reconcile::Failure;
 use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::{Api, ResourceExt};
@@ -159,12 +159,13 @@ async fn judge(
 
 /// Tells something in a machine.
 async fn say(provider: &Provider, machine: &Machine, statement: Statement) -> Result<(), Failure> {
-    let mut told = machine.clone();
-    let status = told.status.get_or_insert_default();
-    set(&mut status.conditions, Statement { generation: machine.metadata.generation, ..statement }, &now());
+    let statement = Statement { generation: machine.metadata.generation, ..statement };
+    let tell = |machine: &mut Machine| {
+        let status = machine.status.get_or_insert_default();
+        set(&mut status.conditions, statement.clone(), &now());
+    };
     let api: Api<Machine> = provider.management.api(&machine.namespace().unwrap_or_default());
-    // The list of conditions is written as a whole, and others write it, too.
-    let written = optional(write::status(&api, machine, &told, Guard::Version).await);
+    let written = optional(write::status(&api, machine, tell).await);
     written.map(drop).map_err(|error| failed(&error))
 }
 

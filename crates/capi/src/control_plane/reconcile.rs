@@ -94,10 +94,11 @@ impl ControlPlaneReconciler {
     }
 
     async fn show(&self, plane: &OpenshiftAssistedControlPlane, report: &Report) -> Result<(), Failure> {
-        let mut told = plane.clone();
-        told.status = Some(report.status(plane, &now()));
+        let show = |plane: &mut OpenshiftAssistedControlPlane| {
+            plane.status = Some(report.status(plane, &now()));
+        };
         let api = self.provider.management.api(&plane.namespace().unwrap_or_default());
-        let written = optional(write::status(&api, plane, &told, Guard::Version).await);
+        let written = optional(write::status(&api, plane, show).await);
         written.map(drop).map_err(|error| failed(&error))
     }
 

@@ -41,14 +41,44 @@ async fn a_status_is_written_by_itself() {
     let mut wanted = Namespace::default();
     wanted.metadata.name = Some("with-status".to_owned());
     let first = api.create(&PostParams::default(), &wanted).await.unwrap();
-    let mut changed = first.clone();
-    changed.status.get_or_insert_default().conditions = Some(vec![NamespaceCondition {
-        type_: "Example".to_owned(),
+    let second = status(&api, &first, |namespace| tell(namespace, "Example")).await.unwrap();
+    assert_eq!(told(&second), ["Example"]);
+    let third = status(&api, &second, |_| ()).await.unwrap();
+    assert_eq!(third.resource_version(), second.resource_version());
+}
+
+#[tokio::test]
+async fn a_status_is_worked_out_from_what_others_have_written_meanwhile() {
+    let api: Api<Namespace> = Api::all(client().await);
+    let mut wanted = Namespace::default();
+    wanted.metadata.name = Some("shown-by-two".to_owned());
+    let first = api.create(&PostParams::default(), &wanted).await.unwrap();
+    status(&api, &first, |namespace| tell(namespace, "One")).await.unwrap();
+    // As a cache has it that was not told of the first yet.
+    let second = status(&api, &first, |namespace| tell(namespace, "Two")).await.unwrap();
+    assert_eq!(told(&second), ["One", "Two"]);
+
+    // Another object has the name by now.
+    let mut replaced = first.clone();
+    replaced.metadata.uid = Some("another".to_owned());
+    let error = status(&api, &replaced, |namespace| tell(namespace, "Three")).await.unwrap_err();
+    assert!(is_conflict(&error), "{error}");
+    assert_eq!(told(&api.get("shown-by-two").await.unwrap()), ["One", "Two"]);
+}
+
+/// Adds a condition.
+fn tell(namespace: &mut Namespace, r#type: &str) {
+    let told = NamespaceCondition {
+        type_: r#type.to_owned(),
         status: "True".to_owned(),
         ..NamespaceCondition::default()
-    }]);
-    let second = status(&api, &first, &changed, Guard::Version).await.unwrap().unwrap();
-    assert_eq!(second.status.unwrap().conditions.unwrap()[0].type_, "Example");
+    };
+    namespace.status.get_or_insert_default().conditions.get_or_insert_default().push(told);
+}
+
+fn told(namespace: &Namespace) -> Vec<&str> {
+    let conditions = namespace.status.as_ref().and_then(|status| status.conditions.as_ref());
+    conditions.into_iter().flatten().map(|condition| condition.type_.as_str()).collect()
 }
 
 #[tokio::test]

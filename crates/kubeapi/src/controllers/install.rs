@@ -1,9 +1,10 @@
 //! AgentClusterInstalls without a ClusterDeployment (kube-api §6.2): they say what they lack, and go when they are deleted.
 
 use assisted_crd::condition::set;
+use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_crd::labels::finalizer as names;
 use assisted_kube::finalizer;
-use assisted_kube::write::{self, Guard};
+use assisted_kube::write;
 use assisted_reconcile::{Failure, Outcome, Reconciler};
 
 use super::cache::get;
@@ -45,13 +46,14 @@ impl Reconciler for InstallReconciler {
             "ClusterDeployment with name '{}' in namespace '{}' not found. Ensure that the CRD is already applied.",
             deployment.name, deployment.namespace
         ));
-        let mut shown = (*object).clone();
-        let status = shown.status.get_or_insert_default();
-        for statement in [spec_synced(Some(&problem))].into_iter().chain(not_available()) {
-            set(&mut status.conditions, statement, &now());
-        }
+        let show = |object: &mut AgentClusterInstall| {
+            let status = object.status.get_or_insert_default();
+            for statement in [spec_synced(Some(&problem))].into_iter().chain(not_available()) {
+                set(&mut status.conditions, statement, &now());
+            }
+        };
         let api = self.hub.api(&row.key.namespace);
-        write::status(&api, &*object, &shown, Guard::Free).await.map_err(|error| failed(&error))?;
+        write::status(&api, &*object, show).await.map_err(|error| failed(&error))?;
         Ok(Outcome::Done)
     }
 }

@@ -18,7 +18,7 @@ use assisted_crd::condition::Outcome as Said;
 use assisted_crd::definition;
 use assisted_crd::labels::finalizer;
 use assisted_kube::client::from_foreign_text;
-use assisted_kube::write::{self, Guard};
+use assisted_kube::write;
 use assisted_reconcile::objects::after;
 use assisted_reconcile::{Failure, Outcome};
 use jiff::{SignedDuration, Timestamp};
@@ -77,11 +77,12 @@ pub(super) async fn reconcile(operator: &Operator, key: &ObjectKey) -> Result<Ou
         }
         Err(GatherError::Api(error)) => return Err(failure(&error)),
     };
-    let mut shown = object.clone();
-    let status = shown.status.get_or_insert_default();
     let now = Time(Timestamp::now());
-    conditions::write(&mut status.conditions, &pass.outcome, pass.health.as_ref(), pass.ephemeral, &now);
-    write::status(&api, &object, &shown, Guard::Free).await.map_err(|error| failure(&error))?;
+    let show = |object: &mut HypershiftAgentServiceConfig| {
+        let conditions = &mut object.status.get_or_insert_default().conditions;
+        conditions::write(conditions, &pass.outcome, pass.health.as_ref(), pass.ephemeral, &now);
+    };
+    write::status(&api, &object, show).await.map_err(|error| failure(&error))?;
     match pass.outcome {
         Ok(()) => {
             let rest = Timestamp::now().checked_add(REST).unwrap_or(Timestamp::MAX);

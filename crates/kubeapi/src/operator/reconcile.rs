@@ -209,18 +209,19 @@ impl Operator {
         pass: &Pass,
         imported: Option<Statement>,
     ) -> Result<(), kube::Error> {
-        let mut after = config.clone();
-        let status = after.status.get_or_insert_default();
-        if let Some(immutable) = &pass.immutable {
-            status.immutable_annotations.clone_from(immutable);
-        }
         let now = Time(Timestamp::now());
-        conditions::write(&mut status.conditions, &pass.outcome, pass.health.as_ref(), pass.ephemeral, &now);
-        if let Some(imported) = imported {
-            set(&mut status.conditions, imported, &now);
-        }
-        write::status(api, config, &after, Guard::Free).await?;
-        Ok(())
+        let show = |config: &mut AgentServiceConfig| {
+            let status = config.status.get_or_insert_default();
+            if let Some(immutable) = &pass.immutable {
+                status.immutable_annotations.clone_from(immutable);
+            }
+            let conditions = &mut status.conditions;
+            conditions::write(conditions, &pass.outcome, pass.health.as_ref(), pass.ephemeral, &now);
+            if let Some(imported) = &imported {
+                set(conditions, imported.clone(), &now);
+            }
+        };
+        write::status(api, config, show).await.map(drop)
     }
 
     /// Tells what an annotation has switched.

@@ -8,7 +8,6 @@ use assisted_crd::labels::annotation;
 use assisted_crd::metal3::bare_metal_host::BareMetalHost;
 use assisted_kube::error::optional;
 use assisted_kube::finalizer;
-use assisted_kube::write::{self, Guard};
 use assisted_reconcile::Failure;
 use assisted_service::object::DescribedHost;
 use assisted_wire::host::{Host, HostStage, HostStatus};
@@ -19,7 +18,6 @@ use super::AgentReconciler;
 use crate::SyncError;
 use crate::cluster::install_of;
 use crate::controllers::cache::get;
-use crate::controllers::hub::failed;
 use crate::controllers::relations::bound_to;
 use crate::controllers::spoke::{SpokeError, remove_node};
 use crate::sync_error::Class;
@@ -123,7 +121,7 @@ impl AgentReconciler {
         // Before it leaves: afterwards nobody would know what is left to do, if this came to nothing.
         let leaves = |status: &mut AgentStatus| {
             status.csr_status = Some(CsrStatus::default());
-            status.deprovision_info = Some(told);
+            status.deprovision_info = Some(told.clone());
         };
         let agent = self.change_status(&agent, leaves).await?;
         let problem = self.unbind_host(host, is_reclaimed).await.err();
@@ -228,20 +226,6 @@ impl AgentReconciler {
         })?;
         Ok(remains(install.as_deref().map(|install| &install.metadata))
             && remains(infra_env.as_deref().map(|infra_env| &infra_env.metadata)))
-    }
-
-    /// Writes what differs in the status; the Agent as it is then.
-    pub(super) async fn change_status(
-        &self,
-        agent: &Agent,
-        change: impl FnOnce(&mut AgentStatus),
-    ) -> Result<Agent, Failure> {
-        let mut changed = agent.clone();
-        change(changed.status.get_or_insert_default());
-        let api = self.hub.api(&agent.namespace().unwrap_or_default());
-        // These fields are nobody else's.
-        let written = write::status(&api, agent, &changed, Guard::Free).await;
-        Ok(written.map_err(|error| failed(&error))?.unwrap_or(changed))
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use assisted_core::model::host::HostKey;
 use assisted_core::model::object_key::ObjectKey;
-use assisted_crd::agent_install::agent::Agent;
+use assisted_crd::agent_install::agent::{Agent, AgentStatus};
 use assisted_crd::agent_install::conditions::agent::CLEANUP_CLEANUP_FAILED;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::condition::set;
@@ -125,11 +125,10 @@ impl AgentReconciler {
             gone.map_err(|error| format!("failed to deregister host: {}: {error}", agent.name_any()))
         };
         if let Err(text) = removed.await {
-            let mut shown = agent.clone();
-            let status = shown.status.get_or_insert_default();
-            set(&mut status.conditions, CLEANUP_CLEANUP_FAILED.with(&[&text]), &now());
-            let api = self.hub.api(&agent.namespace().unwrap_or_default());
-            write::status(&api, agent, &shown, Guard::Free).await.map_err(|error| failed(&error))?;
+            let tell = |status: &mut AgentStatus| {
+                set(&mut status.conditions, CLEANUP_CLEANUP_FAILED.with(&[&text]), &now());
+            };
+            self.change_status(agent, tell).await?;
             return Err(Failure::passing(text));
         }
         let mut released = agent.clone();
@@ -276,11 +275,19 @@ impl AgentReconciler {
     }
 
     async fn write_status(&self, agent: &Agent, seen: &status::Observed<'_>) -> Result<(), Failure> {
-        let mut shown = agent.clone();
-        shown.status = Some(status::status(agent.status.as_ref(), seen, &now()));
+        let show = |status: &mut AgentStatus| *status = status::status(Some(status), seen, &now());
+        self.change_status(agent, show).await.map(drop)
+    }
+
+    /// Writes what differs in the status; the Agent as it is then.
+    async fn change_status(
+        &self,
+        agent: &Agent,
+        change: impl Fn(&mut AgentStatus),
+    ) -> Result<Agent, Failure> {
         let api = self.hub.api(&agent.namespace().unwrap_or_default());
-        write::status(&api, agent, &shown, Guard::Free).await.map_err(|error| failed(&error))?;
-        Ok(())
+        let change = |agent: &mut Agent| change(agent.status.get_or_insert_default());
+        write::status(&api, agent, change).await.map_err(|error| failed(&error))
     }
 
     /// Where events and logs of a host of a cluster are found (kube-api §8).

@@ -116,10 +116,10 @@ impl Reconciler for ClassificationReconciler {
         let of_namespace = |agent: &Agent| agent.metadata.namespace.as_deref() == Some(&row.key.namespace);
         let agents = self.hub.cache.agents.state_filter(of_namespace);
         let counts = labels::count(&object, agents.iter().map(|agent| &**agent));
-        let mut shown = object.clone();
-        shown.status = Some(labels::status(object.status.as_ref(), counts, &now()));
-        let written = write::status(&api, &object, &shown, Guard::Free).await;
-        let object = written.map_err(|error| failed(&error))?.unwrap_or(object);
+        let show = |object: &mut AgentClassification| {
+            object.status = Some(labels::status(object.status.as_ref(), counts, &now()));
+        };
+        let object = write::status(&api, &object, show).await.map_err(|error| failed(&error))?;
         if is_deleting && finalizer::has(&object.metadata, names::AGENT_CLASSIFICATION) {
             let others = within(&self.hub, &row.key.namespace);
             let is_kept = others.iter().any(|other| labels::is_said_by_another(&object, other));

@@ -157,10 +157,10 @@ impl ClusterReconciler {
             logs_url: logs_url.as_deref(),
             images: images.as_ref(),
         };
-        // What was written of it meanwhile (metadata of the cluster) stays: the status alone is compared.
-        let mut shown = install.clone();
-        shown.status = Some(status::status(install.status.as_ref(), &seen, &now()));
-        write::status(&api, install, &shown, Guard::Free).await.map_err(|error| failed(&error))?;
+        let show = |install: &mut AgentClusterInstall| {
+            install.status = Some(status::status(install.status.as_ref(), &seen, &now()));
+        };
+        write::status(&api, install, show).await.map_err(|error| failed(&error))?;
         Ok(again.or_else(|| passing.then_some(AGAIN)).map_or(Outcome::Done, after))
     }
 

@@ -136,12 +136,12 @@ impl InfraEnvReconciler {
             let written = write::object(&api, &object, &settled, Guard::Free).await;
             object = written.map_err(|error| failed(&error))?.unwrap_or(object);
         }
-        let mut shown = object.clone();
-        let name = object.metadata.name.as_deref().unwrap_or_default();
-        shown.status =
-            Some(status::status(object.status.as_ref(), name, &image, self.hub.has_images(), &now()));
-        // Of a status that the watch has not told of yet, times would be written anew.
-        write::status(&api, &object, &shown, Guard::Version).await.map_err(|error| failed(&error))?;
+        let show = |object: &mut InfraEnv| {
+            let shown =
+                status::status(object.status.as_ref(), &key.name, &image, self.hub.has_images(), &now());
+            object.status = Some(shown);
+        };
+        write::status(&api, &object, show).await.map_err(|error| failed(&error))?;
         Ok(outcome)
     }
 

@@ -185,10 +185,10 @@ impl PreprovisioningImageReconciler {
         object: &PreprovisioningImage,
         shown: &Shown<'_>,
     ) -> Result<(), Failure> {
-        let mut wanted = object.clone();
-        wanted.status = Some(decide::status(object, shown, &now()));
         let api = self.hub.api(&key.namespace);
-        write::status(&api, object, &wanted, Guard::Free).await.map_err(|error| failed(&error))?;
-        Ok(())
+        let show = |object: &mut PreprovisioningImage| {
+            object.status = Some(decide::status(object, shown, &now()));
+        };
+        write::status(&api, object, show).await.map(drop).map_err(|error| failed(&error))
     }
 }

@@ -91,11 +91,11 @@ pub(super) fn reached(
 }
 
 /// What is tracked of a node's requests, with those that were found approved now.
-pub(super) fn tracked(before: Option<&CsrStatus>, found: Vec<ApprovedCsr>, now: &Time) -> CsrStatus {
+pub(super) fn tracked(before: Option<&CsrStatus>, found: &[ApprovedCsr], now: &Time) -> CsrStatus {
     let mut status = before.cloned().unwrap_or_default();
     for csr in found {
         if !status.approved_csrs.iter().any(|known| known.name == csr.name) {
-            status.approved_csrs.push(csr);
+            status.approved_csrs.push(csr.clone());
         }
     }
     status.last_approval_attempt = Some(now.clone());
@@ -208,9 +208,9 @@ mod tests {
         assert_eq!(next(&rebooting, Some(&node(true)), None), done);
         // Where requests are approved here, both kinds have to have been.
         let now = Time(Timestamp::UNIX_EPOCH);
-        let mut status = tracked(None, vec![csr("a", CLIENT)], &now);
+        let mut status = tracked(None, &[csr("a", CLIENT)], &now);
         assert_eq!(next(&rebooting, Some(&node(true)), Some(&status)), joined);
-        status = tracked(Some(&status), vec![csr("a", CLIENT), csr("b", SERVING)], &now);
+        status = tracked(Some(&status), &[csr("a", CLIENT), csr("b", SERVING)], &now);
         assert_eq!(status.approved_csrs.len(), 2);
         assert_eq!(next(&rebooting, Some(&node(true)), Some(&status)), done);
         // Who was waited for too long comes after all.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use assisted_core::model::host::HostKey;
 use assisted_core::model::object_key::ObjectKey;
-use assisted_crd::agent_install::agent::{Agent, CsrStatus};
+use assisted_crd::agent_install::agent::{Agent, ApprovedCsr, CsrStatus};
 use assisted_kube::host::{KnownHost, of_name};
 use assisted_kube::node::{self, Node};
-use assisted_kube::write::{self, Guard};
+use assisted_kube::write;
 use assisted_reconcile::{Failure, Outcome, Reconciler};
 use assisted_service::object::DescribedCluster;
 use assisted_wire::cluster::ClusterKind;
@@ -145,11 +145,10 @@ impl SpokeReconciler {
         };
         for joining in &joining {
             let found = approved.remove(&joining.host.id).unwrap_or_default();
-            let before = joining.agent.status.as_ref().and_then(|status| status.csr_status.as_ref());
-            let status = joining.approved_here.then(|| tracked(before, found, &now()));
-            if let Some(status) = &status {
-                self.show(joining.agent, status).await?;
-            }
+            let status = match joining.approved_here {
+                true => self.show(joining.agent, &found).await?,
+                false => None,
+            };
             let node = nodes.get(&joining.host.id);
             if let (Some(progress), Some(infra_env_id)) =
                 (reached(joining.host, node, status.as_ref()), joining.host.infra_env_id)
@@ -164,14 +163,15 @@ impl SpokeReconciler {
         Ok(Ok(()))
     }
 
-    /// Shows which requests are approved.
-    async fn show(&self, agent: &Agent, csr_status: &CsrStatus) -> Result<(), Failure> {
-        let mut shown = agent.clone();
-        shown.status.get_or_insert_default().csr_status = Some(csr_status.clone());
+    /// Shows which requests are approved, these among them: all that are.
+    async fn show(&self, agent: &Agent, found: &[ApprovedCsr]) -> Result<Option<CsrStatus>, Failure> {
+        let show = |agent: &mut Agent| {
+            let status = agent.status.get_or_insert_default();
+            status.csr_status = Some(tracked(status.csr_status.as_ref(), found, &now()));
+        };
         let api = self.hub.api(&agent.namespace().unwrap_or_default());
-        // Nobody else writes them while the host joins.
-        write::status(&api, agent, &shown, Guard::Free).await.map_err(|error| failed(&error))?;
-        Ok(())
+        let agent = write::status(&api, agent, show).await.map_err(|error| failed(&error))?;
+        Ok(agent.status.and_then(|status| status.csr_status))
     }
 }
 
