@@ -8,6 +8,8 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 
+use crate::digest;
+
 /// How long a failure counts.
 const WINDOW: SignedDuration = SignedDuration::from_mins(15);
 
@@ -15,14 +17,18 @@ const WINDOW: SignedDuration = SignedDuration::from_mins(15);
 /// must be able to lock others out with a few requests.
 const MOST: [u32; 3] = [5, 20, 200];
 
-/// Keys that are remembered; past it those whose time is over are forgotten, and if that is not enough, all.
+/// Keys that are remembered; past it those whose time is over are forgotten, and if that is not enough, those with the fewest failures:
+/// somebody who fails under many names, or from many addresses, does not have the failures for one name forgotten.
 const MOST_KEYS: usize = 10_000;
 
-#[derive(Clone, PartialEq, Eq, Hash)]
+/// The digest of a name: names that nobody has may be long.
+type NameDigest = [u8; 32];
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
-    NameAt(String, IpAddr),
+    NameAt(NameDigest, IpAddr),
     At(IpAddr),
-    Name(String),
+    Name(NameDigest),
 }
 
 /// Failed log-ins of this process. Replicas count on their own.
@@ -47,7 +53,7 @@ impl FailedLogins {
         if failures.len() >= MOST_KEYS {
             failures.retain(|_, (_, until)| *until > now);
             if failures.len() >= MOST_KEYS {
-                failures.clear();
+                forget_half(&mut failures);
             }
         }
         let until = now.checked_add(WINDOW).unwrap_or(Timestamp::MAX);
@@ -63,17 +69,28 @@ impl FailedLogins {
     /// Takes back the last failure that was noted, for somebody who got in after all, and forgets those for that name there.
     pub fn forgive(&self, name: &str, peer: IpAddr) {
         let mut failures = self.0.lock();
-        for key in keys(name, peer) {
-            if let Some((count, _)) = failures.get_mut(&key) {
+        let keys = keys(name, peer);
+        for key in &keys {
+            if let Some((count, _)) = failures.get_mut(key) {
                 *count = count.saturating_sub(1);
             }
         }
-        failures.remove(&Key::NameAt(name.to_owned(), peer));
+        failures.remove(&keys[0]);
     }
 }
 
+/// Forgets at least half of all, those with the fewest failures.
+fn forget_half(failures: &mut HashMap<Key, (u32, Timestamp)>) {
+    let mut counts: Vec<u32> = failures.values().map(|(count, _)| *count).collect();
+    let middle = counts.len() / 2;
+    let (_, median, _) = counts.select_nth_unstable(middle);
+    failures.retain(|_, (count, _)| *count > *median);
+}
+
+/// In the order of [`MOST`].
 fn keys(name: &str, peer: IpAddr) -> [Key; 3] {
-    [Key::NameAt(name.to_owned(), peer), Key::At(peer), Key::Name(name.to_owned())]
+    let name = digest::of(name);
+    [Key::NameAt(name, peer), Key::At(peer), Key::Name(name)]
 }
 
 #[cfg(test)]
@@ -113,6 +130,18 @@ mod tests {
             failed.forgive("ann", HERE);
         }
         assert_eq!(failed.wait("ann", HERE, now), None);
+    }
+
+    #[test]
+    fn who_fails_from_everywhere_has_nothing_forgotten() {
+        let (failed, now) = (FailedLogins::default(), Timestamp::UNIX_EPOCH);
+        let address = |n: u32| IpAddr::V4(std::net::Ipv4Addr::from_bits(n));
+        (0..150).for_each(|n| failed.record("ann", address(n), now));
+        (0..50_000).for_each(|n| failed.record(&format!("user{n}"), address(1_000 + n), now));
+        (150..199).for_each(|n| failed.record("ann", address(n), now));
+        assert_eq!(failed.wait("ann", THERE, now), None);
+        failed.record("ann", address(199), now);
+        assert!(failed.wait("ann", THERE, now).is_some());
     }
 
     #[test]
