@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
 use super::people::{response, role_of};
+use super::tokens::API;
 use super::{UserError, Users, new_token};
 use crate::{Caller, Kind, PersonRole, digest, person};
 
@@ -28,6 +29,8 @@ pub struct Authenticated {
     pub scope: Scope,
     pub user_id: Uuid,
     pub token_id: Uuid,
+    /// When the API token ends; `None`: it is a session's.
+    pub api_token_ends_at: Option<Timestamp>,
 }
 
 impl Authenticated {
@@ -121,6 +124,7 @@ impl Users {
             scope,
             user_id: row.id,
             token_id: token.id,
+            api_token_ends_at: (token.kind == API).then_some(token.expires_at),
         })
     }
 

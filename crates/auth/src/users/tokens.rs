@@ -1,7 +1,7 @@
 //! API tokens: for programs, limited in time, and if wanted in what they open.
 
 use assisted_store::UserTokenRow;
-use assisted_wire::identity::{ApiToken, NewToken};
+use assisted_wire::identity::{ApiToken, NewToken, Scope};
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
@@ -17,10 +17,10 @@ const MOST: usize = 100;
 /// Longest name, in bytes.
 const LONGEST_NAME: usize = 128;
 
-const API: &str = "api";
+pub(super) const API: &str = "api";
 
 impl Users {
-    /// Makes a token for the caller, which opens no more than the caller's own.
+    /// Makes a token for the caller, which opens no more than the caller's own. One that is made by an API token does not outlive that.
     ///
     /// # Errors
     ///
@@ -39,6 +39,12 @@ impl Users {
         if life.is_zero() || life > LONGEST_LIFE {
             let most = LONGEST_LIFE.as_hours() / 24;
             return Err(UserError::Invalid(format!("a token lives for 1 second to {most} days")));
+        }
+        let expires_at = now.checked_add(life).unwrap_or(Timestamp::MAX);
+        if who.api_token_ends_at.is_some_and(|end| expires_at > end) {
+            return Err(UserError::Forbidden(
+                "a token can't make one that outlives it: give it less time, or log in",
+            ));
         }
         let mut scope = new.scope;
         scope.role = Some(scope.role.map_or(who.role, |role| role.min(who.role)));
@@ -62,13 +68,13 @@ impl Users {
             hash: digest::of(token.expose()).to_vec(),
             scope: serde_json::to_string(&scope)?,
             created_at: now,
-            expires_at: now.checked_add(life).unwrap_or(Timestamp::MAX),
+            expires_at,
         };
         self.store.insert_user_token(&row).await?;
         Ok(ApiToken { token: Some(token), ..response(row, &who.user.name)? })
     }
 
-    /// The caller's tokens; an administrator's list has everybody's.
+    /// The caller's tokens, but for those that open more than the caller's own; an administrator's list has everybody's.
     ///
     /// # Errors
     ///
@@ -79,22 +85,29 @@ impl Users {
         let name = |id: Uuid| people.iter().find(|user| user.id == id).map(|user| user.name.as_str());
         let rows = self.store.user_tokens(API, of, now).await?;
         let known = rows.into_iter().filter_map(|row| name(row.user_id).map(|name| response(row, name)));
-        known.collect()
+        let mut tokens = known.collect::<Result<Vec<_>, _>>()?;
+        tokens.retain(|token| opens_no_more(&token.scope, who));
+        Ok(tokens)
     }
 
-    /// Revokes a token: one's own, or as an administrator anybody's.
+    /// Revokes a token: one that the caller may see.
     ///
     /// # Errors
     ///
     /// There is none of that id that the caller may see.
     pub async fn revoke_token(&self, who: &Authenticated, id: Uuid, now: Timestamp) -> Result<(), UserError> {
-        let of = (!who.is_admin()).then_some(who.user_id);
-        let rows = self.store.user_tokens(API, of, now).await?;
-        if rows.iter().any(|row| row.id == id) && self.store.delete_user_token(id).await? {
+        let tokens = self.tokens(who, now).await?;
+        if tokens.iter().any(|token| token.id == id) && self.store.delete_user_token(id).await? {
             return Ok(());
         }
         Err(UserError::Missing(format!("token {id}")))
     }
+}
+
+/// Whether a token opens no more than the one that somebody shows: a limited one is no way to the others of its person.
+fn opens_no_more(scope: &Scope, who: &Authenticated) -> bool {
+    let is_of_resource = who.scope.resource.is_none() || who.scope.resource == scope.resource;
+    who.is_admin() || is_of_resource && scope.role.unwrap_or(who.user.role) <= who.role
 }
 
 fn response(row: UserTokenRow, user: &str) -> Result<ApiToken, UserError> {

@@ -1,9 +1,11 @@
 //! API tokens.
 
+use std::collections::BTreeSet;
+
 use assisted_auth::users::LONGEST_LIFE;
 use assisted_auth::{PersonRole, TokenResource, UserError};
 use assisted_wire::id::ClusterId;
-use assisted_wire::identity::{NewToken, Scope};
+use assisted_wire::identity::{ApiToken, NewToken, Scope};
 use jiff::SignedDuration;
 
 use crate::World;
@@ -37,6 +39,34 @@ async fn a_token_opens_no_more_than_its_maker() {
     let elsewhere = Scope { role: None, resource: Some(other) };
     assert!(matches!(users.create_token(&who, new(elsewhere), now).await, Err(UserError::Forbidden(_))));
     assert!(users.authenticate(token.expose(), now + SignedDuration::from_secs(60)).await.is_err());
+}
+
+#[tokio::test]
+async fn a_token_makes_none_that_outlives_it_and_is_no_way_to_others() {
+    let (world, _) = World::with_admin().await;
+    let (users, now) = (&world.users, world.now);
+    world.add("ann", PersonRole::Editor).await;
+    let ann = world.login("ann").await;
+    let wide = users.create_token(&ann, new(Scope::default()), now).await.unwrap();
+    let one = TokenResource::Cluster(ClusterId::random());
+    let limited = Scope { role: Some(PersonRole::Viewer), resource: Some(one) };
+    let limited = users.create_token(&ann, new(limited), now).await.unwrap();
+    let ids = |tokens: Vec<ApiToken>| tokens.into_iter().map(|token| token.id).collect::<BTreeSet<_>>();
+    assert_eq!(ids(users.tokens(&ann, now).await.unwrap()), [wide.id, limited.id].into());
+
+    let who = users.authenticate(limited.token.unwrap().expose(), now).await.unwrap();
+    let longer = NewToken { expires_in: 61, ..new(Scope::default()) };
+    let refused = users.create_token(&who, longer, now).await.unwrap_err();
+    assert!(matches!(refused, UserError::Forbidden(text) if text.contains("outlives")), "{refused}");
+    let made = users.create_token(&who, new(Scope::default()), now).await.unwrap();
+    assert_eq!(ids(users.tokens(&who, now).await.unwrap()), [limited.id, made.id].into());
+    assert!(matches!(users.revoke_token(&who, wide.id, now).await, Err(UserError::Missing(_))));
+    // One of the same resource, for somebody who may do more there.
+    let editor = Scope { role: None, resource: Some(one) };
+    let editor = users.create_token(&ann, new(editor), now).await.unwrap();
+    assert!(matches!(users.revoke_token(&who, editor.id, now).await, Err(UserError::Missing(_))));
+    users.revoke_token(&who, made.id, now).await.unwrap();
+    users.revoke_token(&ann, wide.id, now).await.unwrap();
 }
 
 #[tokio::test]
