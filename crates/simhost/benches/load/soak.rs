@@ -26,6 +26,8 @@ const ROUND: u32 = 4;
 const SPEED: f64 = 60.0;
 /// A round that takes longer will not end.
 const LIMIT: Duration = Duration::from_secs(10 * 60);
+/// How long the service is left alone before its memory is looked at: what the last writes and answers took is given back after a moment.
+const REST: Duration = Duration::from_secs(3);
 /// Installations from one printed line to the next.
 const EVERY: u32 = 20;
 /// The part of the time that is not judged: pages of the database, statements and reports are cached, and each thread fills an arena of the
@@ -106,6 +108,7 @@ pub async fn run(engine: Engine, program: &Path, limit: Duration, arenas: Option
     while started.elapsed() < limit {
         install(&service).await?;
         remove_everything(&service).await?;
+        tokio::time::sleep(REST).await;
         let installations = (samples.len() as u32 + 1) * ROUND;
         let sample = Sample::take(&service, started.elapsed(), installations).await?;
         if installations.is_multiple_of(EVERY) {
