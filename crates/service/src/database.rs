@@ -251,11 +251,14 @@ impl Database {
         self.store.flush_checkins(heard).await
     }
 
-    /// Forgets which events were emitted longer ago than matters, and reports that nobody wanted lately: those of hosts that are gone
-    /// would stay until others take their place.
+    /// Forgets which events were emitted longer ago than matters.
     pub(crate) fn tidy(&self, now: Timestamp) {
         self.limits.tidy(now);
-        self.store.tidy();
+    }
+
+    /// Drops cached reports that nobody wanted lately: those of hosts that are gone would stay until others take their place.
+    pub(crate) fn age_caches(&self) {
+        self.store.age_texts();
         self.cache.age();
     }
 }

@@ -18,8 +18,12 @@ const FLUSH: Duration = Duration::from_secs(1);
 /// How often the clock is compared with its reference.
 const FOLLOW: Duration = Duration::from_secs(10);
 
-/// How often caches drop the entries that nobody needs any more.
+/// How often what can't matter any more is forgotten.
 const TIDY: Duration = Duration::from_secs(600);
+
+/// How often caches of reports drop what nobody has wanted since the last time but one. Of a cluster in which something happens it is
+/// wanted more often; of any other it is read once more.
+const AGE: Duration = Duration::from_secs(120);
 
 /// The task that does it.
 #[derive(Clone)]
@@ -46,6 +50,8 @@ impl Housekeeping {
         let mut ticks = tokio::time::interval(FLUSH);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut tidying = tokio::time::interval(TIDY);
+        let mut aging = tokio::time::interval_at(Instant::now() + AGE, AGE);
+        aging.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut following = tokio::time::interval_at(Instant::now() + FOLLOW, FOLLOW);
         following.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
@@ -57,6 +63,7 @@ impl Housekeeping {
                     self.release_clusters().await;
                     self.watch_file_system().await;
                 }
+                _ = aging.tick() => self.database.age_caches(),
                 _ = following.tick() => self.follow_time().await,
                 () = stop.cancelled() => return,
             }

@@ -181,7 +181,7 @@ impl Reader {
 
     /// Drops cached texts of reports that nobody read or wrote since the last call but one. Called from time to time, it gives back what
     /// hosts that are gone, and reports that were replaced, have left behind.
-    pub fn tidy(&self) {
+    pub fn age_texts(&self) {
         self.0.texts.age();
     }
 

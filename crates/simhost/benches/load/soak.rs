@@ -31,7 +31,7 @@ const REST: Duration = Duration::from_secs(3);
 /// Installations from one printed line to the next.
 const EVERY: u32 = 20;
 /// The part of the time that is not judged: pages of the database, statements and reports are cached, and each thread fills an arena of the
-/// allocator. Of an hour it is as long as reports stay that nobody wants.
+/// allocator.
 const WARM_UP: f64 = 1.0 / 3.0;
 /// Rounds after it that tell something.
 const LEAST: usize = 4;
