@@ -6,6 +6,7 @@ use kube::api::{Patch, PatchParams};
 use kube::{Api, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::json;
 use std::fmt::Debug;
 
 use crate::error::is_conflict;
@@ -59,7 +60,10 @@ where
         change(&mut after);
         match send(api, &before, &after, Guard::Version, Part::Status).await {
             Err(conflict) if tries < TRIES && is_conflict(&conflict) => {
-                before = api.get(object.meta().name.as_deref().unwrap_or_default()).await?;
+                // A patch of nothing answers with the object, by the right to write its status: what is watched may not be read
+                // alone.
+                let (name, nothing) = (object.meta().name.as_deref().unwrap_or_default(), json!({}));
+                before = api.patch_status(name, &PatchParams::default(), &Patch::Merge(nothing)).await?;
                 if before.meta().uid != object.meta().uid {
                     return Err(conflict);
                 }
