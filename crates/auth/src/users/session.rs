@@ -9,7 +9,6 @@ use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
 use super::people::{response, role_of};
-use super::tokens::API;
 use super::{UserError, Users, new_token};
 use crate::{Caller, Kind, PersonRole, digest, person};
 
@@ -124,7 +123,7 @@ impl Users {
             scope,
             user_id: row.id,
             token_id: token.id,
-            api_token_ends_at: (token.kind == API).then_some(token.expires_at),
+            api_token_ends_at: (token.kind != SESSION).then_some(token.expires_at),
         })
     }
 

@@ -17,7 +17,7 @@ const MOST: usize = 100;
 /// Longest name, in bytes.
 const LONGEST_NAME: usize = 128;
 
-pub(super) const API: &str = "api";
+const API: &str = "api";
 
 impl Users {
     /// Makes a token for the caller, which opens no more than the caller's own. One that is made by an API token does not outlive that.
