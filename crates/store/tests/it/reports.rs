@@ -81,9 +81,9 @@ async fn texts_that_nobody_wants_are_not_cached_for_ever(database: Database) {
     let mut batch = Batch::new();
     batch.insert_host(&host).put_report(key, ReportKind::Inventory, text);
     store.write(batch).await.unwrap();
-    store.tidy();
+    store.age_texts();
     assert_eq!(store.cached_bytes(), text.len());
-    store.tidy();
+    store.age_texts();
     assert_eq!(store.cached_bytes(), 0);
     // It is read anew.
     let read = store.load_host(key, Deleted::Hidden).await.unwrap().unwrap();
