@@ -256,7 +256,7 @@ impl Database {
         self.limits.tidy(now);
     }
 
-    /// Drops cached reports that nobody wanted lately: those of hosts that are gone would stay until others take their place.
+    /// Drops what is cached and nobody wanted lately: reports of hosts that are gone would stay until others take their place.
     pub(crate) fn age_caches(&self) {
         self.store.age_texts();
         self.cache.age();

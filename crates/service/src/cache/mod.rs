@@ -67,8 +67,12 @@ impl Observer for Cache {
 }
 
 impl Cache {
-    /// Drops what nobody wanted since the last call but one.
+    /// Drops what nobody wanted since the last call but one. A host that polls is wanted; its cluster and its infra-env are only while
+    /// something happens.
     pub(crate) fn age(&self) {
+        self.hosts.age();
+        self.clusters.age();
+        self.infra_envs.age();
         self.parsed.age();
         self.passed.age();
     }

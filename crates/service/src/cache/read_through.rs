@@ -1,4 +1,5 @@
-//! A cache of rows of the database: each is loaded when it is first asked for, and dropped when anything changes it.
+//! A cache of rows of the database: each is loaded when it is first asked for, and dropped when anything changes it, or when nobody has
+//! asked for it for a while.
 //!
 //! A view that was read from the database before a change must not be kept after it. So each shard counts the
 //! changes, and a view is only kept when the count is what it was before the read.
@@ -6,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use assisted_core::model::host::HostKey;
 use parking_lot::{Mutex, RwLock};
@@ -23,7 +25,14 @@ pub(crate) struct ReadThroughCache<K, V> {
 #[derive(Debug)]
 struct Shard<K, V> {
     changes: u64,
-    views: HashMap<K, Arc<V>>,
+    views: HashMap<K, CachedView<V>>,
+}
+
+#[derive(Debug)]
+struct CachedView<V> {
+    view: Arc<V>,
+    /// Whether anybody has asked for it since the cache last aged.
+    is_wanted: AtomicBool,
 }
 
 /// The state of a shard before a read.
@@ -46,14 +55,26 @@ impl<K: Copy + Eq + Hash, V> ReadThroughCache<K, V> {
     /// The view, if it is cached; else the epoch in which one that is read now may be cached.
     pub(crate) fn get(&self, key: &K) -> Result<Arc<V>, Epoch> {
         let shard = self.shard(key).read();
-        shard.views.get(key).cloned().ok_or(Epoch(shard.changes))
+        let cached = shard.views.get(key).ok_or(Epoch(shard.changes))?;
+        // Mostly it is known already, and nothing is written that other processors have to hear of.
+        if !cached.is_wanted.load(Ordering::Relaxed) {
+            cached.is_wanted.store(true, Ordering::Relaxed);
+        }
+        Ok(Arc::clone(&cached.view))
     }
 
     /// Remembers a view, unless something changed since the ticket was given.
     pub(crate) fn put(&self, key: K, epoch: Epoch, view: Arc<V>) {
         let mut shard = self.shard(&key).write();
         if shard.changes == epoch.0 {
-            shard.views.insert(key, view);
+            shard.views.insert(key, CachedView { view, is_wanted: AtomicBool::new(true) });
+        }
+    }
+
+    /// Drops the views that nobody has asked for since the last call.
+    pub(crate) fn age(&self) {
+        for shard in &self.shards {
+            shard.write().views.retain(|_, cached| std::mem::take(cached.is_wanted.get_mut()));
         }
     }
 
@@ -140,5 +161,19 @@ mod tests {
         assert_eq!(*views.get(&key).unwrap(), "new");
         views.clear();
         assert!(views.get(&key).is_err());
+    }
+
+    #[test]
+    fn what_nobody_asks_for_is_dropped() {
+        let views = ReadThroughCache::default();
+        let epoch = views.get(&1).unwrap_err();
+        views.put(1, epoch, Arc::new("one"));
+        views.age();
+        assert!(views.get(&1).is_ok(), "it was read a moment ago");
+        views.age();
+        assert_eq!(views.count(), 1);
+        views.age();
+        assert_eq!(views.count(), 0);
+        assert_eq!(views.get(&1).unwrap_err(), epoch, "nothing has changed");
     }
 }
