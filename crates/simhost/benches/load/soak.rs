@@ -35,7 +35,7 @@ const EVERY: u32 = 20;
 const WARM_UP: f64 = 1.0 / 3.0;
 /// Rounds after it that tell something.
 const LEAST: usize = 4;
-/// What memory without cached reports, which come and go, may grow by after it, as a share of it.
+/// What memory may grow by after it, as a share of it.
 const GROWTH: f64 = 0.05;
 /// What there may be more of in the second half of the time after it than in the first.
 const DESCRIPTORS: u64 = 8;
@@ -49,7 +49,7 @@ struct Sample {
     installations: u32,
     /// Megabytes, without the pages of files.
     memory: f64,
-    /// Megabytes of it that are cached reports: of hosts that are gone, too, until nobody has wanted them for a while.
+    /// Megabytes of it that are cached reports: of hosts that are gone, too, until nobody has wanted them for four minutes.
     reports: f64,
     /// Entries of the caches of clusters, infra-envs and hosts.
     entries: u64,
@@ -66,11 +66,6 @@ impl Sample {
         let reports = sum(&text, "assisted_cache_bytes{")? / 1e6;
         let entries = sum(&text, "assisted_cache_entries{")? as u64;
         Ok(Self { at, installations, memory, reports, entries, descriptors })
-    }
-
-    /// Megabytes without cached reports.
-    fn lasting(&self) -> f64 {
-        self.memory - self.reports
     }
 
     fn print(&self) {
@@ -156,7 +151,7 @@ fn judge(samples: &[Sample], limit: Duration) -> Result<()> {
     let most = |part: &[Sample]| part.iter().map(|sample| sample.descriptors).max().unwrap_or(0);
     let (before, after) = (most(before), most(after));
     let installations = judged.len() as u32 * ROUND;
-    let mean = judged.iter().map(Sample::lasting).sum::<f64>() / judged.len() as f64;
+    let mean = judged.iter().map(|sample| sample.memory).sum::<f64>() / judged.len() as f64;
     let grown = memory_each(judged) * f64::from(installations);
     let entries = judged.last().map_or(0, |sample| sample.entries);
 
@@ -164,7 +159,7 @@ fn judge(samples: &[Sample], limit: Duration) -> Result<()> {
     line("  of them after the warm-up", Figure::Count(installations.into()), "");
     line("memory for each in the warm-up", Figure::Kb(memory_each(warming) * 1e3), "");
     line("  for each after it", Figure::Kb(memory_each(judged) * 1e3), "");
-    line("memory after the warm-up, without cached reports, mean", Figure::Mb(mean), "");
+    line("memory after the warm-up, mean", Figure::Mb(mean), "");
     line("  grown by", Figure::Mb(grown), &format!("<= {:.1} MB", mean * GROWTH));
     line("entries of caches, all being gone", Figure::Count(entries), &format!("<= {ENTRIES}"));
     line("descriptors after the warm-up, at most", Figure::Count(before), "");
@@ -178,6 +173,6 @@ fn judge(samples: &[Sample], limit: Duration) -> Result<()> {
 /// Megabytes that each installation adds for good.
 fn memory_each(samples: &[Sample]) -> f64 {
     let points: Vec<_> =
-        samples.iter().map(|sample| (f64::from(sample.installations), sample.lasting())).collect();
+        samples.iter().map(|sample| (f64::from(sample.installations), sample.memory)).collect();
     slope(&points)
 }
