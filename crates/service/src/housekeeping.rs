@@ -21,8 +21,8 @@ const FOLLOW: Duration = Duration::from_secs(10);
 /// How often what can't matter any more is forgotten.
 const TIDY: Duration = Duration::from_secs(600);
 
-/// How often caches drop what nobody has wanted since the last time, or the last but one. Hosts poll more often, and of a cluster in which
-/// something happens all is wanted more often; of any other it is read once more.
+/// How often caches drop what nobody has wanted since the last time, or the last but one. Of a cluster in which something happens all is
+/// wanted more often; of any other it is read once more.
 const AGE: Duration = Duration::from_secs(120);
 
 /// The task that does it.

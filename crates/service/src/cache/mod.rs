@@ -67,10 +67,9 @@ impl Observer for Cache {
 }
 
 impl Cache {
-    /// Drops what nobody wanted since the last call but one. A host that polls is wanted; its cluster and its infra-env are only while
-    /// something happens.
+    /// Drops what nobody wanted since the last call but one: a cluster and its infra-env are wanted only while something happens. Hosts
+    /// stay, for each of several replicas hears one of them now and then.
     pub(crate) fn age(&self) {
-        self.hosts.age();
         self.clusters.age();
         self.infra_envs.age();
         self.parsed.age();
