@@ -1,5 +1,5 @@
-//! A cache of rows of the database: each is loaded when it is first asked for, and dropped when anything changes it, or when nobody has
-//! asked for it for a while.
+//! A cache of rows of the database: each is loaded when it is first asked for, and dropped when anything changes it. Where the cache is
+//! aged, what nobody has asked for is dropped, too.
 //!
 //! A view that was read from the database before a change must not be kept after it. So each shard counts the
 //! changes, and a view is only kept when the count is what it was before the read.

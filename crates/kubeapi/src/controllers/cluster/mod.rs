@@ -122,10 +122,12 @@ impl ClusterReconciler {
         let Converged { problem, again } =
             Box::pin(converge::converge(&self.hub, key, deployment, install)).await?;
         let api = self.hub.api::<AgentClusterInstall>(&key.namespace);
+        let mut written = None;
         if problem.is_none() {
             let mut settled = install.clone();
             given::settle(&mut settled.metadata, &given_fields(&install.spec));
-            write::object(&api, install, &settled, Guard::Free).await.map_err(|error| failed(&error))?;
+            let done = write::object(&api, install, &settled, Guard::Free).await;
+            written = done.map_err(|error| failed(&error))?;
         }
         let passing = problem.as_ref().is_some_and(|problem| problem.class == Class::Backend);
         // What stands in the way in the cluster itself is tried again by its own queue.
@@ -160,7 +162,9 @@ impl ClusterReconciler {
         let show = |install: &mut AgentClusterInstall| {
             install.status = Some(status::status(install.status.as_ref(), &seen, &now()));
         };
-        write::status(&api, install, show).await.map_err(|error| failed(&error))?;
+        // Over what was written above: it would be in conflict with that otherwise.
+        let latest = written.as_ref().unwrap_or(install);
+        write::status(&api, latest, show).await.map_err(|error| failed(&error))?;
         Ok(again.or_else(|| passing.then_some(AGAIN)).map_or(Outcome::Done, after))
     }
 
