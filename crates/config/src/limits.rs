@@ -36,6 +36,9 @@ topic! {
         watches_per_caller: NonZeroUsize = count(250), "MAX_WATCHES_PER_CALLER";
         /// Most events that one caller may add in a minute.
         events_per_minute: NonZeroUsize = count(600), "MAX_EVENTS_PER_MINUTE";
+        /// Bytes of answers to steps that one host may send each second; a minute's worth at once. Further ones are not read. What it says once
+        /// more is not counted.
+        reply_bytes_per_second: NonZeroUsize = count(1 << 20), "MAX_REPLY_BYTES_PER_SECOND";
         /// Most hosts of an infra-env; further ones don't register.
         hosts_per_infra_env: NonZeroUsize = count(5000), "MAX_HOSTS_PER_INFRA_ENV";
         /// Most clusters, and most infra-envs, of one user; further ones are refused. Where nobody logs in, they are not counted.

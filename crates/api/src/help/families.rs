@@ -428,7 +428,14 @@ pub(super) const FAMILIES: &[Family] = &[
     family(
         "busy",
         &[503, 429],
-        &["ask again in a", "too many", "too much is being sent", "too often at once", "tell fewer"],
+        &[
+            "ask again in a",
+            "too many",
+            "too much is being sent",
+            "too often at once",
+            "tell fewer",
+            "told too much",
+        ],
         "A bound that protects the service from too much at once is reached, for everybody or for this caller.",
         "Send the request again after Retry-After. Where it stays so with honest load, raise the limit (docs/configuration.md).",
     ),

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use uuid::Uuid;
 
 use crate::files::{FORM, form};
-use crate::life::{PULL_SECRET, register};
+use crate::life::{HOST, PULL_SECRET, register};
 use crate::server::Server;
 
 /// A server that does not do it would let the test run into this.
@@ -227,5 +227,43 @@ async fn logs_that_trickle_are_cut_off() {
     let length = tokio::time::timeout(LIMIT, told).await.unwrap();
     let answer = String::from_utf8_lossy(&answer[..length]).into_owned();
     assert!(answer.contains("the body did not arrive in time"), "{answer}");
+    server.stop().await;
+}
+
+/// Each of its replies is as long as one may be, and can't be read.
+#[tokio::test]
+async fn a_host_that_never_stops_telling_is_not_read_for_a_while() {
+    let server = Server::start(Settings::default()).await;
+    let (_, infra_env) = register(&server).await;
+    let hosts = format!("/v2/infra-envs/{}/hosts", infra_env["id"].as_str().unwrap());
+    let other = Uuid::new_v4().to_string();
+    for host in [HOST, &other] {
+        assert_eq!(server.call(Method::POST, &hosts, Some(json!({"host_id": host}))).await.0, 201);
+    }
+    let reply = |host: &str, output: String| {
+        let url = format!("{}{hosts}/{host}/instructions", server.url);
+        server
+            .client
+            .post(url)
+            .json(&json!({"step_type": "inventory", "step_id": "x", "output": output}))
+            .send()
+    };
+    let long = || "n".repeat((16 << 20) - 1024);
+    let mut read = 0;
+    let refused = loop {
+        let answer = reply(HOST, long()).await.unwrap();
+        if is_busy(&answer, 503) {
+            break answer;
+        }
+        assert_eq!(answer.status(), 400);
+        read += 1;
+        assert!(read < 100, "it may go on for ever");
+    };
+    assert!(read >= 4, "{read}");
+    let told: Value = refused.json().await.unwrap();
+    assert!(told["reason"].as_str().unwrap().starts_with("The host has told too much"), "{told}");
+    // It is there all the same, and others are heard.
+    assert_eq!(server.call(Method::GET, &format!("{hosts}/{HOST}/instructions"), None).await.0, 200);
+    assert_eq!(reply(&other, long()).await.unwrap().status(), 400);
     server.stop().await;
 }

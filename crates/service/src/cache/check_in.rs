@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
 
 use assisted_core::model::host::HostKey;
 use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
 
 use super::handed_out::IssuedSteps;
+use super::reply_budget::ReplyBudget;
 
 /// The last sign of life of one host, as this process heard it.
 #[derive(Debug)]
@@ -20,6 +22,8 @@ pub(crate) struct CheckIn {
     unsaved: AtomicBool,
     /// The steps that the host was handed out lately, while it polls soon.
     pub(crate) handed_out: IssuedSteps,
+    /// How much of what it tells is still read.
+    pub(crate) replies: ReplyBudget,
 }
 
 impl CheckIn {
@@ -51,6 +55,7 @@ impl CheckIns {
                 at: AtomicI64::new(0),
                 unsaved: AtomicBool::new(false),
                 handed_out: IssuedSteps::default(),
+                replies: ReplyBudget::default(),
             })
         };
         Arc::clone(self.hosts.write().entry(key).or_insert_with(new))
@@ -67,6 +72,11 @@ impl CheckIns {
     /// When the host was last heard by this process.
     pub(crate) fn at(&self, key: HostKey) -> Option<Timestamp> {
         self.hosts.read().get(&key).and_then(|entry| entry.at())
+    }
+
+    /// How long the host has to wait with its next reply, since it has sent too much.
+    pub(crate) fn wait_of_replies(&self, key: HostKey, now: Timestamp) -> Option<Duration> {
+        self.hosts.read().get(&key).and_then(|entry| entry.replies.wait(now))
     }
 
     /// What changed since the last call.

@@ -7,6 +7,7 @@ pub(crate) mod memo;
 pub(crate) mod parsed;
 pub(crate) mod passed;
 pub(crate) mod read_through;
+pub(crate) mod reply_budget;
 
 use assisted_core::model::cluster::ClusterRecord;
 use assisted_core::model::host::HostKey;

@@ -16,6 +16,7 @@ mod restore;
 mod update;
 mod validation;
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use assisted_blob::Blob;
@@ -37,6 +38,8 @@ pub struct Hosts {
     generator: Arc<dyn Generator>,
     /// Held by hosts that report what their cluster is to show at once.
     reports: KeyedMutex,
+    /// Bytes of replies that a host may send each second.
+    reply_rate: NonZeroUsize,
 }
 
 impl Hosts {
@@ -46,6 +49,7 @@ impl Hosts {
             blob: parts.blob.clone(),
             generator: Arc::clone(&parts.generator),
             reports: KeyedMutex::default(),
+            reply_rate: parts.settings.limits.reply_bytes_per_second,
         }
     }
 }

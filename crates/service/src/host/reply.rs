@@ -14,7 +14,22 @@ use crate::not_found::no_host;
 use crate::off_thread::{LONG, off_thread_if};
 use crate::{Caller, Error};
 
+const TOO_MUCH: &str =
+    "The host has told too much within the last minute. What it is asked again is read when it has waited";
+
 impl Hosts {
+    /// Asked before an answer is read: whether it may be. Whoever it is that answers, so that not even that has to be looked up.
+    ///
+    /// # Errors
+    ///
+    /// 503 when the host has answered too much within the last minute, with the time that it has to wait.
+    pub fn ensure_reply_budget(&self, host: HostKey) -> Result<(), Error> {
+        match self.database.cache().check_ins.wait_of_replies(host, self.database.now()) {
+            Some(wait) => Err(Refusal::unavailable_for(wait, TOO_MUCH).into()),
+            None => Ok(()),
+        }
+    }
+
     /// Takes in what a host answers. The same answer once more asks the database nothing.
     ///
     /// # Errors
@@ -47,8 +62,10 @@ impl Hosts {
     ) -> Result<(), AttemptError> {
         let mut work = self.database.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
         check_agent(work.host(key).and_then(|host| host.record.agent_key.as_deref()), caller)?;
-        let check_ins = &self.database.cache().check_ins;
-        check_ins.record(&check_ins.entry(key), self.database.now());
+        let (check_ins, now) = (&self.database.cache().check_ins, self.database.now());
+        let check_in = check_ins.entry(key);
+        check_ins.record(&check_in, now);
+        check_in.replies.spend(answer.output.len() + answer.error.len(), self.reply_rate, now);
         work.request_id = Some(caller.request_id);
         let read = Arc::clone(answer);
         let is_long = answer.output.len() >= LONG;

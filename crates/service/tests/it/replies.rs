@@ -26,6 +26,7 @@ on_both_engines![
     strange,
     of_hostile_machines,
     of_machines_that_cannot_be,
+    of_a_host_that_never_stops,
     at_the_same_time,
     hundreds_at_the_same_time,
     while_a_host_begins_anew
@@ -176,6 +177,42 @@ async fn of_machines_that_cannot_be(database: Database) {
     let well = lab.host(infra_env.id).await;
     lab.report_all(well, 2).await;
     lab.until(well, HostStatus::Known).await;
+    lab.stop().await;
+}
+
+/// It has nothing more read for a while, and nobody else is kept from anything.
+async fn of_a_host_that_never_stops(database: Database) {
+    let lab = Lab::start(&database).await;
+    let cluster = lab.single_node().await;
+    let infra_env = lab.infra_env(Some(cluster.id)).await;
+    let (host, well) = (lab.host(infra_env.id).await, lab.host(infra_env.id).await);
+    let hosts = lab.service.hosts();
+    let mut taken = 0;
+    let refused = loop {
+        if let Err(refused) = hosts.ensure_reply_budget(host) {
+            break refused;
+        }
+        let output = format!("{taken}{}", "n".repeat(16 << 20));
+        let reply = StepReply { step_type: Some(StepType::Inventory), output, ..StepReply::default() };
+        let read = hosts.post_step_reply(&lab.caller, host, reply).await;
+        assert_eq!(refusal(read).0, RefusalKind::Invalid);
+        taken += 1;
+        assert!(taken < 100, "it may go on for ever");
+    };
+    assert!((4..=6).contains(&taken), "{taken}");
+    let Error::Refused(refused) = refused else { panic!("{refused:?}") };
+    assert_eq!(refused.kind, RefusalKind::Unavailable);
+    let wait = refused.retry_after.unwrap();
+    assert!(wait <= Duration::from_secs(16), "{wait:?}");
+    hosts.ensure_reply_budget(well).unwrap();
+    lab.poll(host).await.unwrap();
+    lab.report_all(well, 2).await;
+    let has_inventory = |host: &Host| !host.inventory.is_empty();
+    lab.until_host(well, "read", has_inventory).await;
+    lab.pass(i64::try_from(wait.as_secs()).unwrap() + 1);
+    hosts.ensure_reply_budget(host).unwrap();
+    lab.report_all(host, 1).await;
+    lab.until_host(host, "read", has_inventory).await;
     lab.stop().await;
 }
 

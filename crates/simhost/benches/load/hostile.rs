@@ -2,12 +2,14 @@
 //! them, and the polls of many other hosts.
 
 use std::net::SocketAddr;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use assisted_simhost::connection::Connection;
 use assisted_simhost::host::SimHost;
 use bytes::Bytes;
@@ -18,7 +20,7 @@ use tokio::task::JoinHandle;
 use super::populate::{Arrivals, HOSTS_PER_CLUSTER, clusters};
 use super::report::{Figure, heading, line, ms};
 use super::service::{Engine, Service};
-use super::shapes::{SHAPES, Shape};
+use super::shapes::Shape;
 use super::{crowd, visible};
 
 /// Number of the first hostile cluster: each shape has one of its own, whose hosts all send it.
@@ -31,6 +33,8 @@ const AFTER: Duration = Duration::from_secs(3);
 const LIMIT: Duration = Duration::from_secs(300);
 /// From one look at how long an answer takes to the next.
 const PAUSE: Duration = Duration::from_millis(5);
+/// From one small write that the disk flushes to the next.
+const FLUSH_PAUSE: Duration = Duration::from_millis(20);
 /// In which each of many other hosts polls once.
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -43,6 +47,8 @@ struct Waits {
     judged: Duration,
     /// The polls of the many other hosts, of which 1 % took longer.
     crowd: Duration,
+    /// Until the disk has flushed a small write of somebody else: no commit beside it is faster.
+    flush: Duration,
 }
 
 impl Waits {
@@ -53,6 +59,7 @@ impl Waits {
             poll: self.poll.saturating_sub(rest.poll),
             judged: self.judged.saturating_sub(rest.judged),
             crowd: self.crowd.saturating_sub(rest.crowd),
+            flush: self.flush.saturating_sub(rest.flush),
         }
     }
 
@@ -63,6 +70,7 @@ impl Waits {
             poll: self.poll.max(other.poll),
             judged: self.judged.max(other.judged),
             crowd: self.crowd.max(other.crowd),
+            flush: self.flush.max(other.flush),
         }
     }
 }
@@ -93,8 +101,14 @@ struct Others<'a> {
     span: Duration,
 }
 
-/// Measures each shape, beside so many other hosts that poll once a minute.
-pub async fn run(engine: Engine, program: &Path, others: u32, span: Duration) -> Result<()> {
+/// Measures these shapes, beside so many other hosts that poll once a minute.
+pub async fn run(
+    engine: Engine,
+    program: &Path,
+    others: u32,
+    span: Duration,
+    shapes: &[&Shape],
+) -> Result<()> {
     let service = Service::start(engine, program, &[]).await?;
     let mut hosts = clusters(service.address, &service.version, 0..1).await?;
     Arrivals::new(&hosts)?.register(service.address, hosts.len()).await?;
@@ -112,14 +126,14 @@ pub async fn run(engine: Engine, program: &Path, others: u32, span: Duration) ->
 
     println!("\nBeside reports of 16 MiB, service on {engine}; times in ms\n");
     println!(
-        "| 16 MiB of | taken | refused | longest `/health` | longest poll of another cluster | its slowest report until seen | polls of {} others, p99 |",
+        "| 16 MiB of | taken | refused | longest `/health` | longest poll of another cluster | its slowest report until seen | longest flush of the disk | polls of {} others, p99 |",
         crowd.len()
     );
-    println!("|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|");
     let (_, rest) = others.beside(Vec::new()).await?;
     row("nothing", [0, 0], rest);
     let mut worst = Waits::default();
-    for (shape, number) in SHAPES.iter().zip(FIRST..) {
+    for (shape, number) in shapes.iter().zip(FIRST..) {
         let hostile = clusters(service.address, &service.version, number..number + 1).await?;
         Arrivals::new(&hostile)?.register(service.address, hostile.len()).await?;
         let senders = senders(shape, &hostile)?;
@@ -139,16 +153,18 @@ pub async fn run(engine: Engine, program: &Path, others: u32, span: Duration) ->
         line(&format!("polls of {} other hosts, p99", crowd.len()), ms(worst.crowd), "< 100");
     }
     let (_, memory) = service.memory()?;
+    line("a small write of somebody else on the same disk", ms(worst.flush), "");
     line("memory at its most", Figure::Mb(memory), "");
     Ok(())
 }
 
 /// A row of the table.
 fn row(name: &str, [taken, refused]: [u32; 2], waits: Waits) {
-    let [health, poll, judged, crowd] =
-        [waits.health, waits.poll, waits.judged, waits.crowd].map(|wait| wait.as_secs_f64() * 1e3);
+    let [health, poll, judged, flush, crowd] =
+        [waits.health, waits.poll, waits.judged, waits.flush, waits.crowd]
+            .map(|wait| wait.as_secs_f64() * 1e3);
     println!(
-        "| {name} | {taken} | {refused} | {health:.0} | {poll:.0} | {judged:.0} | {} |",
+        "| {name} | {taken} | {refused} | {health:.0} | {poll:.0} | {judged:.0} | {flush:.0} | {} |",
         if crowd > 0.0 { format!("{crowd:.0}") } else { String::new() }
     );
 }
@@ -188,12 +204,18 @@ impl Others<'_> {
             .collect();
         let health = tokio::spawn(longest(address, "/health".to_owned(), Arc::clone(&signals)));
         let poll = tokio::spawn(longest(address, self.neighbour.instructions_path(), Arc::clone(&signals)));
+        let flush = {
+            let (dir, signals) = (self.service.dir().to_owned(), Arc::clone(&signals));
+            thread::spawn(move || longest_flush(&dir, &signals))
+        };
         let (judged, crowd) = tokio::try_join!(self.judged(&sending, &signals), self.polls())?;
         signals.over.store(true, Ordering::Relaxed);
         for sender in sending {
             sender.await??;
         }
-        Ok((signals.answers(), Waits { health: health.await??, poll: poll.await??, judged, crowd }))
+        let (health, poll) = (health.await??, poll.await??);
+        let flush = flush.join().map_err(|_| anyhow!("the thread that writes to the disk panicked"))??;
+        Ok((signals.answers(), Waits { health, poll, judged, crowd, flush }))
     }
 
     /// The longest that a report of the neighbour takes until it is seen: until enough was sent, and what came of it is judged.
@@ -255,6 +277,20 @@ async fn longest(address: SocketAddr, path: String, signals: Arc<Signals>) -> Re
         ensure!(status.is_success(), "{path}: {status}");
         longest = longest.max(started.elapsed());
         tokio::time::sleep(PAUSE).await;
+    }
+    Ok(longest)
+}
+
+/// The longest that the disk takes to flush a small write: what others have left it to do is part of it.
+fn longest_flush(dir: &Path, signals: &Signals) -> Result<Duration> {
+    let file = tempfile::tempfile_in(dir)?;
+    let mut longest = Duration::ZERO;
+    while !signals.over.load(Ordering::Relaxed) {
+        file.write_all_at(&[0; 4096], 0)?;
+        let started = Instant::now();
+        file.sync_data()?;
+        longest = longest.max(started.elapsed());
+        thread::sleep(FLUSH_PAUSE);
     }
     Ok(longest)
 }

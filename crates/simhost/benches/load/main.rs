@@ -68,6 +68,9 @@ enum What {
         /// Seconds for which each shape is sent; with further hosts a minute at the least
         #[arg(long, default_value_t = 10)]
         seconds: u64,
+        /// Only these of the shapes, by the names of their rows, such as `routes,time servers`
+        #[arg(long, value_delimiter = ',')]
+        shapes: Vec<String>,
     },
     /// Installations one after the other, and what the service holds afterwards
     Soak {
@@ -152,8 +155,9 @@ async fn measure(cli: Cli) -> Result<()> {
                 ensure!(engine == Engine::Postgres, "replicas share a PostgreSQL: {engine} serves one alone");
                 replicas::run(&program, options).await?;
             }
-            What::Hostile { hosts, seconds } => {
-                hostile::run(engine, &program, *hosts, Duration::from_secs(*seconds)).await?;
+            What::Hostile { hosts, seconds, shapes } => {
+                let shapes = shapes::named(shapes)?;
+                hostile::run(engine, &program, *hosts, Duration::from_secs(*seconds), &shapes).await?;
             }
             What::Soak { minutes, arenas } => {
                 soak::run(engine, &program, Duration::from_secs(minutes * 60), *arenas).await?;

@@ -141,6 +141,11 @@ impl Service {
         bail!("the service is still busy after {} s", BUSY.as_secs())
     }
 
+    /// Where its files are.
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
     /// Leaves the database nothing to do after what it was told.
     pub fn tidy_up(&self) -> Result<()> {
         self.postgres.as_ref().map_or(Ok(()), Database::tidy_up)

@@ -1,7 +1,7 @@
 //! Reports of 16 MiB that no machine sends. The service reads 100,000 objects of a report, 1,000,000 members and texts of 64 KiB, and keeps
 //! 8 MiB: most of these stay just within what is read, one within what is kept, too; the others are to be refused at once.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use bytes::Bytes;
 use serde_json::json;
 
@@ -228,6 +228,17 @@ pub const SHAPES: [Shape; 20] = [
         tail: "",
     },
 ];
+
+/// The shapes of these names; without any all of them.
+pub fn named(names: &[String]) -> Result<Vec<&'static Shape>> {
+    let known = |name: &String| SHAPES.iter().any(|shape| shape.name == name);
+    if let Some(unknown) = names.iter().find(|name| !known(name)) {
+        let all: Vec<_> = SHAPES.iter().map(|shape| shape.name).collect();
+        bail!("there is no shape \"{unknown}\"; there are: {}", all.join(", "));
+    }
+    let wanted = |shape: &&Shape| names.is_empty() || names.iter().any(|name| shape.name == name);
+    Ok(SHAPES.iter().filter(wanted).collect())
+}
 
 /// One address of many.
 fn address(number: usize) -> String {
