@@ -434,7 +434,7 @@ pub(super) const FAMILIES: &[Family] = &[
             "too much is being sent",
             "too often at once",
             "tell fewer",
-            "told too much",
+            "more than it may within a minute",
         ],
         "A bound that protects the service from too much at once is reached, for everybody or for this caller.",
         "Send the request again after Retry-After. Where it stays so with honest load, raise the limit (docs/configuration.md).",

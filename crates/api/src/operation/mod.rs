@@ -6,6 +6,7 @@ mod lists;
 mod presigned;
 mod query;
 mod redact;
+mod reply_budget;
 mod trace;
 pub(crate) mod upload;
 
@@ -349,7 +350,7 @@ impl Api {
         query: Option<&str>,
         headers: &HeaderMap,
         peer: Option<IpAddr>,
-        body: Incoming,
+        mut body: Incoming,
         request_id: Uuid,
     ) -> Result<Answer, ApiError> {
         let Parts { service, bodies, auth, timeouts, stopping, budget, host_keys, .. } = &*self.parts;
@@ -364,6 +365,9 @@ impl Api {
         // Too large to be held: it is passed on while it arrives.
         if matches!(operation.id, OperationId::UploadLogs | OperationId::UploadOnClusterLayeringLogs) {
             return Box::pin(upload::upload_logs(&call, headers, body, timeouts)).await;
+        }
+        if operation.id == OperationId::PostStepReply {
+            Box::pin(reply_budget::hold_back(&call, headers, &mut body, timeouts)).await?;
         }
         // What an operation has no use for is not read.
         if operation.body.is_some() {

@@ -261,7 +261,7 @@ async fn a_host_that_never_stops_telling_is_not_read_for_a_while() {
     };
     assert!(read >= 4, "{read}");
     let told: Value = refused.json().await.unwrap();
-    assert!(told["reason"].as_str().unwrap().starts_with("The host has told too much"), "{told}");
+    assert!(told["reason"].as_str().unwrap().starts_with("The host has sent more than it may"), "{told}");
     // It is there all the same, and others are heard.
     assert_eq!(server.call(Method::GET, &format!("{hosts}/{HOST}/instructions"), None).await.0, 200);
     assert_eq!(reply(&other, long()).await.unwrap().status(), 400);

@@ -14,15 +14,15 @@ use crate::not_found::no_host;
 use crate::off_thread::{LONG, off_thread_if};
 use crate::{Caller, Error};
 
-const TOO_MUCH: &str =
-    "The host has told too much within the last minute. What it is asked again is read when it has waited";
+const TOO_MUCH: &str = "The host has sent more than it may within a minute (MAX_REPLY_BYTES_PER_SECOND). \
+     What it sends after the time in Retry-After is read again";
 
 impl Hosts {
     /// Asked before an answer is read: whether it may be. Whoever it is that answers, so that not even that has to be looked up.
     ///
     /// # Errors
     ///
-    /// 503 when the host has answered too much within the last minute, with the time that it has to wait.
+    /// 503 when the host has sent more than it may within a minute, with the time that it has to wait.
     pub fn ensure_reply_budget(&self, host: HostKey) -> Result<(), Error> {
         match self.database.cache().check_ins.wait_of_replies(host, self.database.now()) {
             Some(wait) => Err(Refusal::unavailable_for(wait, TOO_MUCH).into()),
@@ -65,6 +65,7 @@ impl Hosts {
         let (check_ins, now) = (&self.database.cache().check_ins, self.database.now());
         let check_in = check_ins.entry(key);
         check_ins.record(&check_in, now);
+        // Only now, so that a stranger uses up nobody's budget; with each try, for each reads it.
         check_in.replies.spend(answer.output.len() + answer.error.len(), self.reply_rate, now);
         work.request_id = Some(caller.request_id);
         let read = Arc::clone(answer);
