@@ -10,6 +10,7 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use assisted_base::failpoint;
 use rusqlite::Connection;
@@ -22,6 +23,13 @@ use crate::error::{Error, OpenError, WriteError};
 
 /// Batches in one transaction.
 const GROUP: usize = 256;
+
+/// How long a large batch waits for others that write once more: what follows from a report is seen after three writes, each of which begins
+/// when the one before it has ended.
+const GRACE: Duration = Duration::from_millis(5);
+
+/// How often in a row a large batch lets others go first.
+const GRACES: u32 = 8;
 
 /// Pages of 4 KiB in the log from which on they are moved into the file: as SQLite has it.
 const LONG_LOG: u32 = 1000;
@@ -48,17 +56,26 @@ pub(super) fn start(connection: Connection, feed: Arc<ChangeFeed>) -> Result<Wri
             Ok(())
         }));
         let (mut jobs, mut large) = (Vec::with_capacity(GROUP), VecDeque::new());
-        let mut moved = false;
+        let (mut moved, mut graces) = (false, 0);
         loop {
             let long_log = LOG.get() >= LONG_LOG;
             if long_log || !large.is_empty() {
+                if !large.is_empty() {
+                    thread::sleep(GRACE);
+                }
                 // What came meanwhile goes first.
                 jobs.extend(std::iter::from_fn(|| queue.try_recv().ok()).take(GROUP));
             } else if queue.blocking_recv_many(&mut jobs, GROUP) == 0 {
                 break;
             }
             large.extend(writer::take_large(&mut jobs));
+            let others = !jobs.is_empty();
             write(&mut jobs);
+            if others && !large.is_empty() && graces < GRACES {
+                graces += 1;
+                continue;
+            }
+            graces = 0;
             // In turn, for somebody who reads may keep the log long.
             moved = long_log && !moved;
             if moved {
