@@ -1,4 +1,4 @@
-//! Benchmarks: each prints its figures beside the goals of docs/architecture.md. They need a machine that is otherwise quiet.
+//! Benchmarks: each prints its figures beside the goals of docs/figures.md. They need a machine that is otherwise quiet.
 
 use std::os::unix::process::CommandExt;
 
