@@ -366,7 +366,7 @@ impl Api {
         if matches!(operation.id, OperationId::UploadLogs | OperationId::UploadOnClusterLayeringLogs) {
             return Box::pin(upload::upload_logs(&call, headers, body, timeouts)).await;
         }
-        if operation.id == OperationId::PostStepReply {
+        if operation.id == OperationId::PostStepReply && reply_budget::ensure(&call).is_err() {
             Box::pin(reply_budget::hold_back(&call, headers, &mut body, timeouts)).await?;
         }
         // What an operation has no use for is not read.

@@ -14,21 +14,22 @@ use crate::http::body;
 /// How long nothing of what such a host sends is taken: it can't send on meanwhile, and no faster afterwards.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Returns when the host may be read, or refuses it.
+/// Returns after a pause, when the host may be read, or refuses it.
 pub(super) async fn hold_back(
     call: &Call<'_>,
     headers: &HeaderMap,
     body: &mut Incoming,
     timeouts: &Timeouts,
 ) -> Result<(), ApiError> {
-    let (hosts, host) = (call.service.hosts(), call.host()?);
-    if hosts.ensure_reply_budget(host).is_ok() {
-        return Ok(());
-    }
     sleep(PAUSE).await;
-    let refused = hosts.ensure_reply_budget(host);
+    let refused = ensure(call);
     if refused.is_err() {
         body::discard(headers, body, timeouts).await;
     }
-    Ok(refused?)
+    refused
+}
+
+/// Refuses a host that has told too much for now.
+pub(super) fn ensure(call: &Call<'_>) -> Result<(), ApiError> {
+    Ok(call.service.hosts().ensure_reply_budget(call.host()?)?)
 }
