@@ -174,6 +174,8 @@ impl ErrorResponse {
     fn remedy(&self) -> Option<&'static str> {
         Some(match self.status {
             300..=399 => "the service answers at another address: use that one",
+            // What was refused is a name, a password or a code, as the message says.
+            401 if self.section.as_deref() == Some("log-in") => return None,
             401 => "give a valid token: it is missing, wrong or expired",
             403 => "this token may not do that: use one of the owner, or with the role it needs",
             404 if !self.is_of_the_api() => "check the address: there is no such API there",

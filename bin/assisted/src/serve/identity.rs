@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use assisted_auth::Signer;
 use assisted_config::{Auth, AuthType};
 use assisted_seal::{Keyring, SealedFile};
@@ -11,6 +11,8 @@ use assisted_wire::secret::Secret;
 
 /// Name of the key in the database, where none is set.
 const KEY: &str = "token-key";
+const NO_KEY: &str = "AUTH_TYPE=local needs EC_PRIVATE_KEY_PEM, the P-256 key (PEM) that signs tokens: \
+     `openssl ecparam -name prime256v1 -genkey -noout` makes one";
 /// File in the data folder where earlier programs have kept it.
 const KEY_FILE: &str = "token-key.pem";
 
@@ -22,21 +24,20 @@ pub(super) async fn signer(
     store: &Store,
 ) -> Result<Option<Signer>> {
     match settings.auth_type {
-        AuthType::Local => Ok(Some(Signer::new(&settings.ec_private_key_pem)?)),
-        AuthType::Users => {
-            if settings.ec_private_key_pem.is_empty() {
-                let kept = kept_key(store, &key_file(data_dir), keys).await;
-                settings.ec_private_key_pem = kept
-                    .context("the key that signs tokens can't be used; set EC_PRIVATE_KEY_PEM to another")?;
-            }
-            let signer = Signer::new(&settings.ec_private_key_pem)?;
-            if settings.ec_public_key_pem.is_empty() {
-                settings.ec_public_key_pem = signer.public_key()?;
-            }
-            Ok(Some(signer))
+        AuthType::Local => ensure!(!settings.ec_private_key_pem.is_empty(), NO_KEY),
+        AuthType::Users if settings.ec_private_key_pem.is_empty() => {
+            let kept = kept_key(store, &key_file(data_dir), keys).await;
+            settings.ec_private_key_pem =
+                kept.context("the key that signs tokens can't be used; set EC_PRIVATE_KEY_PEM to another")?;
         }
-        _ => Ok(None),
+        AuthType::Users => {}
+        _ => return Ok(None),
     }
+    let signer = Signer::new(&settings.ec_private_key_pem)?;
+    if settings.ec_public_key_pem.is_empty() {
+        settings.ec_public_key_pem = signer.public_key()?;
+    }
+    Ok(Some(signer))
 }
 
 /// The file of that key, sealed like all other secrets.

@@ -99,6 +99,7 @@ fn what_this_version_cannot_do_is_refused() {
             &[("ENABLE_DATA_COLLECTION", "true"), ("DATA_UPLOAD_ENDPOINT", "nowhere")],
             "DATA_UPLOAD_ENDPOINT: it is no address of a web server",
         ),
+        (&[("AUTH_TYPE", "local")], "AUTH_TYPE=local needs EC_PRIVATE_KEY_PEM"),
         (&[("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")], "http/protobuf"),
         (
             &[("OTEL_EXPORTER_OTLP_ENDPOINT", "collector")],

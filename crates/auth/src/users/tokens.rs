@@ -47,7 +47,13 @@ impl Users {
             ));
         }
         let mut scope = new.scope;
-        scope.role = Some(scope.role.map_or(who.role, |role| role.min(who.role)));
+        let role = scope.role.unwrap_or(who.role);
+        if role > who.role {
+            return Err(UserError::Forbidden(
+                "a token has no higher role than the one who makes it: give your own, or a lower one",
+            ));
+        }
+        scope.role = Some(role);
         match (who.scope.resource, scope.resource) {
             (Some(own), None) => scope.resource = Some(own),
             (Some(own), Some(other)) if own != other => {

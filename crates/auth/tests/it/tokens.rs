@@ -23,7 +23,9 @@ async fn a_token_opens_no_more_than_its_maker() {
     let [one, other] = [ClusterId::random(), ClusterId::random()].map(TokenResource::Cluster);
 
     let admin = Scope { role: Some(PersonRole::Admin), resource: None };
-    let made = users.create_token(&ann, new(admin), now).await.unwrap();
+    let refused = users.create_token(&ann, new(admin), now).await.unwrap_err();
+    assert!(matches!(refused, UserError::Forbidden(text) if text.contains("higher role")), "{refused}");
+    let made = users.create_token(&ann, new(Scope::default()), now).await.unwrap();
     let who = users.authenticate(made.token.unwrap().expose(), now).await.unwrap();
     assert_eq!(who.role, PersonRole::Editor);
 
@@ -34,8 +36,9 @@ async fn a_token_opens_no_more_than_its_maker() {
     let caller = who.caller(uuid::Uuid::nil());
     assert_eq!((who.role, caller.resource, caller.read_only), (PersonRole::Viewer, Some(one), true));
     // A limited token makes no wider one.
+    assert_eq!(users.create_token(&who, new(Scope::default()), now).await.unwrap().scope, scope);
     let wider = Scope { role: Some(PersonRole::Editor), resource: None };
-    assert_eq!(users.create_token(&who, new(wider), now).await.unwrap().scope, scope);
+    assert!(matches!(users.create_token(&who, new(wider), now).await, Err(UserError::Forbidden(_))));
     let elsewhere = Scope { role: None, resource: Some(other) };
     assert!(matches!(users.create_token(&who, new(elsewhere), now).await, Err(UserError::Forbidden(_))));
     assert!(users.authenticate(token.expose(), now + SignedDuration::from_secs(60)).await.is_err());

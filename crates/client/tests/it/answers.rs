@@ -41,6 +41,14 @@ async fn each_refusal_keeps_its_status_and_body() {
         let Error::Refused(refusal) = refused else { panic!("refused") };
         assert!(refusal.is_of_the_api());
     }
+    // What a log-in is refused for is no token.
+    let response = Response::builder()
+        .status(401)
+        .header("content-type", "application/json")
+        .header("link", r#"</docs/errors#log-in>; rel="help""#)
+        .body(Body::from(r#"{"code":401,"message":"the password is wrong"}"#));
+    server.answer(response.unwrap());
+    assert!(client.get_cluster(ClusterId::random()).await.unwrap_err().remedy().is_none());
 }
 
 #[tokio::test]
