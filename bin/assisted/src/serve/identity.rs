@@ -11,12 +11,14 @@ use assisted_wire::secret::Secret;
 
 /// Name of the key in the database, where none is set.
 const KEY: &str = "token-key";
-const NO_KEY: &str = "AUTH_TYPE=local needs EC_PRIVATE_KEY_PEM, the P-256 key (PEM) that signs tokens: \
-     `openssl ecparam -name prime256v1 -genkey -noout` makes one";
 /// File in the data folder where earlier programs have kept it.
 const KEY_FILE: &str = "token-key.pem";
 
-/// What signs tokens; `None`: nobody shows any. Where people log in, a key is made and kept unless one is set.
+const NO_KEY: &str = "AUTH_TYPE=local needs EC_PRIVATE_KEY_PEM, the P-256 key (PEM) that signs tokens: \
+     `openssl ecparam -name prime256v1 -genkey -noout` makes one";
+
+/// What signs tokens; `None`: nobody shows any. Where people log in, a key is made and kept unless one is set; the
+/// key that verifies is taken from it unless that is set, too.
 pub(super) async fn signer(
     settings: &mut Auth,
     data_dir: &Path,

@@ -5,7 +5,8 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::images::get;
+use crate::images::{self, get};
+use crate::import::poll;
 use crate::service::{Service, text};
 
 /// A start that must fail; on a free port and with the data folder `dir`, unless the arguments say otherwise.
@@ -323,4 +324,19 @@ fn an_environment_is_explained() {
     );
     let (done, told, why) = explained(&["DB_PASS", "NONSENSE"], &env);
     assert!(!done && told.is_empty() && why.contains("NONSENSE is not set"), "{why}");
+}
+
+#[test]
+fn the_key_that_verifies_tokens_is_taken_from_the_one_that_signs_them() {
+    // Whoever makes infra-envs is somebody else where tokens are needed.
+    let open = Service::start();
+    let (_, infra_env) = open.cluster("one");
+    let settings = [("AUTH_TYPE", "local"), ("EC_PRIVATE_KEY_PEM", images::ONE.private)];
+    let service = Service::on_with_env(open.stop(), &settings);
+    let host = format!("/v2/infra-envs/{infra_env}/hosts/30000000-0000-4000-8000-000000000001");
+    // That there is no such host is told only to those whose token is good.
+    let status = poll(&service, &host, Some(&images::ONE.token(&infra_env, 1)));
+    assert!(status.contains(" 404"), "{status}");
+    let status = poll(&service, &host, Some(&images::OTHER.token(&infra_env, 1)));
+    assert!(status.contains(" 401"), "{status}");
 }
